@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/loop.h"
+#include "model/ids.h"
+#include "model/lease.h"
+
+namespace tidemill {
+
+// A lease that the server would like the agent to have, if the job has free items.
+struct Ask {
+  JobId job;
+  int max_items = 0;
+  LeaseId lease;  // the id it gets if it is granted
+};
+
+// One agent's sync, as the store carries it out.
+struct SyncOrder {
+  SessionId session;
+  Duration life{};             // how long the session lives on from now
+  std::vector<LeaseId> known;  // the leases the agent holds
+  std::vector<Settlement> settlements;
+  std::vector<Ask> asks;  // in order of preference; at most one is granted
+  bool leaving = false;   // the agent stops: what it owes is free again, its session ends
+};
+
+// A lease as an agent gets it.
+struct Grant {
+  Lease lease;
+  std::int64_t first_item = 0;  // of its chunk
+  std::vector<ItemTry> tries;   // of those of its items that have one
+  bool operator==(const Grant&) const = default;
+};
+
+// A settlement that cannot be believed: a bug of the agent, or a lie. It changed nothing.
+struct Refusal {
+  LeaseId lease;
+  std::int32_t seq = 0;
+  std::string reason;
+  bool operator==(const Refusal&) const = default;
+};
+
+struct SyncResult {
+  bool lost = false;          // there is no such session, or it is dead; all else is empty
+  bool draining = false;      // gets no new leases
+  std::vector<Grant> grants;  // active leases that the agent did not know, or else a new one
+  std::vector<LeaseId> gone;  // known to the agent, not active: stop these items, report nothing
+  std::vector<Refusal> refused;
+  bool operator==(const SyncResult&) const = default;
+};
+
+// Syncs of many agents, carried out as one transaction.
+struct Exchange {
+  std::vector<SyncOrder> syncs;
+  std::map<JobId, std::int32_t> cursors;  // where to look for free chunks first; absent means 0
+};
+
+struct ExchangeResult {
+  std::vector<SyncResult> syncs;          // one for each, in the same order
+  std::map<JobId, std::int32_t> cursors;  // of the jobs that granted something: where it was
+  std::vector<JobId> dry;                 // jobs in which nothing free was found
+  std::vector<JobId> freed;               // jobs in which items became free again
+  std::vector<JobId> chunk_done;          // jobs in which a chunk was completed: maybe finished
+  std::int64_t outcomes = 0;              // recorded by this transaction
+  bool operator==(const ExchangeResult&) const = default;
+};
+
+}  // namespace tidemill

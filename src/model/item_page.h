@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "model/chunk.h"
+
+namespace tidemill {
+
+// Where a page of a job's items begins.
+struct ItemPlace {
+  std::int32_t chunk = 0;
+  int offset = 0;
+  bool operator==(const ItemPlace&) const = default;
+};
+
+struct ListedItem {
+  std::int64_t item = 0;
+  ItemState state = ItemState::kWaiting;
+  std::string text;  // empty for items of a bare range
+};
+
+struct ItemPage {
+  std::vector<ListedItem> items;
+  std::optional<ItemPlace> next;  // nothing after the last page
+};
+
+}  // namespace tidemill

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/job.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <limits>
+
+#include "base/limits.h"
+
+namespace tidemill {
+namespace {
+
+constexpr std::array<std::string_view, 6> kStateNames = {"draft",    "active",     "paused",
+                                                         "finished", "cancelling", "cancelled"};
+
+bool IsLetterOrDigit(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+}
+
+}  // namespace
+
+std::string_view JobStateName(JobState state) {
+  return kStateNames[static_cast<std::size_t>(state)];
+}
+
+std::optional<JobState> ParseJobState(std::string_view name) {
+  const auto* found = std::find(kStateNames.begin(), kStateNames.end(), name);
+  if (found == kStateNames.end()) return std::nullopt;
+  return static_cast<JobState>(found - kStateNames.begin());
+}
+
+std::int64_t SlotsIn(const Resources& free, const Resources& each) {
+  std::int64_t slots = std::numeric_limits<std::int32_t>::max();
+  if (each.millicpus > 0) slots = std::min(slots, free.millicpus / each.millicpus);
+  if (each.memory_bytes > 0) slots = std::min(slots, free.memory_bytes / each.memory_bytes);
+  return std::max<std::int64_t>(slots, 0);
+}
+
+std::string PublicId(const Job& job) { return job.spec.name + "-" + std::to_string(job.id.number); }
+
+std::optional<ParsedJobId> ParsePublicId(std::string_view text) {
+  const std::size_t dash = text.rfind('-');
+  const bool bare = dash == std::string_view::npos;
+  const std::string_view digits = bare ? text : text.substr(dash + 1);
+  if (digits.empty() || digits.front() < '1' || digits.front() > '9') return std::nullopt;
+  ParsedJobId parsed{std::string(bare ? "" : text.substr(0, dash)), {}};
+  const auto [end, error] =
+      std::from_chars(digits.data(), digits.data() + digits.size(), parsed.id.number);
+  if (error != std::errc{} || end != digits.data() + digits.size()) return std::nullopt;
+  if (!bare && !IsName(parsed.name)) return std::nullopt;
+  return parsed;
+}
+
+bool IsName(std::string_view text) {
+  if (text.empty() || text.size() > limits::kNameBytes) return false;
+  if (!IsLetterOrDigit(text.front())) return false;
+  return std::all_of(text.begin(), text.end(),
+                     [](char c) { return IsLetterOrDigit(c) || c == '.' || c == '_' || c == '-'; });
+}
+
+}  // namespace tidemill

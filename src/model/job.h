@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "model/ids.h"
+
+namespace tidemill {
+
+// draft ──seal──▶ active ◀──pause/resume──▶ paused
+//   │               │  ▲                      │
+//   │               │  └──reopen── finished ◀─┤ all items done, and the job is not open
+//   └────cancel─────┴──▶ cancelling ◀─────────┘
+//                            └── nothing leased, nothing free ──▶ cancelled
+//
+// `cancelled` is final. `finished` is left only by reopening, which begins a new round.
+enum class JobState : std::int16_t {
+  kDraft = 0,
+  kActive = 1,
+  kPaused = 2,
+  kFinished = 3,
+  kCancelling = 4,
+  kCancelled = 5,
+};
+
+std::string_view JobStateName(JobState state);
+std::optional<JobState> ParseJobState(std::string_view name);
+
+// What one item needs of a machine.
+struct Resources {
+  std::int64_t millicpus = 1000;
+  std::int64_t memory_bytes = 0;
+  bool operator==(const Resources&) const = default;
+};
+
+// How many items that need `each` run side by side in `free`.
+std::int64_t SlotsIn(const Resources& free, const Resources& each);
+
+struct JobSpec {
+  std::string name;
+  Resources resources;
+  int retries = 0;       // an item may fail this often and be tried again
+  std::string document;  // the spec as it was submitted (JSON); agents read the rest from it
+  bool operator==(const JobSpec&) const = default;
+};
+
+struct NewJob {
+  std::string project;
+  std::string key;  // the same project and key mean the same job
+  JobSpec spec;
+  bool open = false;  // may be given more parts after it is sealed
+};
+
+struct Job {
+  JobId id;
+  std::string project;
+  std::string key;
+  JobSpec spec;
+  JobState state = JobState::kDraft;
+  bool open = false;
+  std::int32_t round = 0;   // how often it was reopened
+  std::int32_t parts = 0;   // parts 0 .. parts-1 are stored
+  std::int32_t chunks = 0;  // chunks 0 .. chunks-1 exist
+  std::int64_t items = 0;
+  std::int64_t created_ms = 0;  // the database's clock, since 1970
+  bool operator==(const Job&) const = default;
+};
+
+// Where the items of a job are; the five add up to `total` in every answer.
+struct Counts {
+  std::int64_t total = 0;
+  std::int64_t succeeded = 0;
+  std::int64_t failed = 0;
+  std::int64_t running = 0;
+  std::int64_t waiting = 0;
+  std::int64_t cancelled = 0;
+  bool operator==(const Counts&) const = default;
+};
+
+// People see `render-7`: the name for them, the number for us. The bare number will do.
+std::string PublicId(const Job& job);
+struct ParsedJobId {
+  std::string name;  // empty: whatever it is
+  JobId id;
+};
+std::optional<ParsedJobId> ParsePublicId(std::string_view text);
+
+// Letters, digits, '.', '_' and '-', beginning with a letter or digit: fits in a path, a label, a
+// tag.
+bool IsName(std::string_view text);
+
+}  // namespace tidemill
