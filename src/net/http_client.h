@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <functional>
+#include <memory>
+
+#include "base/result.h"
+#include "net/asio_loop.h"
+#include "net/http.h"
+
+namespace tidemill {
+
+struct HttpClientOptions {
+  // Each carries one call at a time, so a long poll occupies one.
+  std::size_t max_connections = 4;
+  // Calls that wait for a connection; one more is kExhausted.
+  std::size_t max_queued = 1'000;
+  std::size_t max_body_bytes = 64 << 20;  // of an answer
+  std::size_t header_limit_bytes = 16 << 10;
+  // Shorter than a server keeps them, so that few calls meet a connection that is just being
+  // closed.
+  std::chrono::milliseconds idle_timeout{60'000};
+};
+
+// Sends requests to one server and keeps its connections for the next. Loop thread only. Nothing
+// survives a restart. It owns no buffer and no thread, so that a process may have thousands.
+class HttpClient {
+ public:
+  using Done = std::function<void(Result<HttpResponse>)>;
+
+  HttpClient(AsioLoop& loop, Origin origin, HttpClientOptions options = {});
+  // Drops the calls under way: their `done` does not come.
+  ~HttpClient();
+
+  HttpClient(const HttpClient&) = delete;
+  HttpClient& operator=(const HttpClient&) = delete;
+
+  // Calls `done` once, never from inside Send. Any status is a success here. Otherwise:
+  //   kUnavailable  nothing was sent: refused, unreachable, or no connection in time
+  //   kUnknown      it was sent, at least in part, and no whole answer came, or one that was
+  //                 malformed or too long
+  //   kExhausted    too many calls wait
+  //   kInvalid      the call itself is malformed
+  //
+  // A call may reach the server twice: a connection that had served before and ends without a byte
+  // of answer was most likely closed as idle, so the call is sent once more on a new one. All calls
+  // of this system are idempotent, which is what makes that right also when it was not so.
+  void Send(HttpCall call, Done done);
+
+  std::size_t connections() const;
+
+ private:
+  struct Impl;
+  friend class HttpConnection;
+  const std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace tidemill

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "net/http_client.h"
+
+#include <memory>
+
+#include "net/http_fixture.h"
+
+namespace tidemill {
+namespace {
+
+using std::chrono::milliseconds;
+
+class HttpClientTest : public HttpFixture {
+ protected:
+  // A client of a server that the test plays by hand.
+  RawSocket PlayServer() {
+    RawSocket listener = RawSocket::Listen();
+    client_.emplace(loop_, Origin{"127.0.0.1", listener.port()}, client_options_);
+    return listener;
+  }
+  // One call, while `server` plays the other side on a thread of its own.
+  Result<HttpResponse> CallBeside(HttpCall call, std::function<void()> server) {
+    std::thread thread(std::move(server));
+    auto result = Call(std::move(call));
+    thread.join();
+    return result;
+  }
+};
+
+const std::string kEnd = "\r\n\r\n";
+const std::string kOk = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
+
+TEST_F(HttpClientTest, SaysThatNothingWasSentWhenRefused) {
+  std::uint16_t port = 0;
+  {
+    const RawSocket listener = RawSocket::Listen();
+    port = listener.port();
+  }
+  client_.emplace(loop_, Origin{"127.0.0.1", port});
+  EXPECT_EQ(Call({}).error().code, Code::kUnavailable);
+  EXPECT_EQ(client_->connections(), 0u);
+}
+
+TEST_F(HttpClientTest, ResolvesNames) {
+  Serve();
+  client_.emplace(loop_, Origin{"localhost", server_->port()});
+  const auto answer = Call({});
+  ASSERT_TRUE(answer) << answer.error().reason;
+}
+
+TEST_F(HttpClientTest, GivesUpInTimeAndSaysWhetherTheCallWasSent) {
+  client_options_.max_connections = 1;
+  Serve([this](HttpRequest, HttpRespond respond) {
+    loop_.After(std::chrono::hours(1), [respond] { respond({}); });
+  });
+  std::optional<Code> sent;
+  client_->Send({.timeout = milliseconds(60)}, [&](auto answer) { sent = answer.error().code; });
+  EXPECT_EQ(Call({.timeout = milliseconds(20)}).error().code, Code::kUnavailable);
+  RunUntil([&] { return sent.has_value(); });
+  EXPECT_EQ(sent, Code::kUnknown);
+  RunUntil([&] { return server_->connections() == 0; });
+}
+
+TEST_F(HttpClientTest, QueuesForItsConnectionsUpToALimit) {
+  client_options_.max_connections = 2;
+  client_options_.max_queued = 3;
+  Serve();
+  int answered = 0;
+  int exhausted = 0;
+  for (int i = 0; i < 6; ++i) {
+    client_->Send({}, [&](Result<HttpResponse> answer) {
+      ++answered;
+      if (!answer && answer.error().code == Code::kExhausted) ++exhausted;
+    });
+  }
+  EXPECT_EQ(client_->connections(), 2u);
+  EXPECT_EQ(answered, 0);
+  RunUntil([&] { return answered == 6; });
+  EXPECT_EQ(exhausted, 1);
+}
+
+TEST_F(HttpClientTest, RepeatsACallThatMetAConnectionJustClosed) {
+  RawSocket listener = PlayServer();
+  std::optional<RawSocket> first;
+  auto answer = CallBeside({.target = "/1"}, [&] {
+    first.emplace(listener.Accept());
+    EXPECT_NE(first->ReadUntil(kEnd).find("GET /1 "), std::string::npos);
+    first->Send(kOk);
+  });
+  EXPECT_EQ(answer->body, "ok");
+  answer = CallBeside({.method = "POST", .target = "/2", .body = "body"}, [&] {
+    // It has come as far as the server's machine, and no answer ever began.
+    EXPECT_NE(first->ReadUntil("body"), "");
+    first->Reset();
+    RawSocket second = listener.Accept();
+    EXPECT_NE(second.ReadUntil("body").find("POST /2 "), std::string::npos);
+    second.Send(kOk);
+  });
+  ASSERT_TRUE(answer) << answer.error().reason;
+  EXPECT_EQ(answer->body, "ok");
+}
+
+TEST_F(HttpClientTest, DoesNotRepeatACallOnANewConnectionOrAfterAByteOfAnswer) {
+  RawSocket listener = PlayServer();
+  auto answer = CallBeside({}, [&] {
+    RawSocket fresh = listener.Accept();
+    fresh.ReadUntil(kEnd);
+  });
+  EXPECT_EQ(answer.error().code, Code::kUnknown);
+  std::optional<RawSocket> kept;
+  answer = CallBeside({}, [&] {
+    kept.emplace(listener.Accept());
+    kept->ReadUntil(kEnd);
+    kept->Send(kOk);
+  });
+  ASSERT_TRUE(answer);
+  answer = CallBeside({}, [&] {
+    kept->ReadUntil(kEnd);
+    kept->Send("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\no");
+    kept->Close();
+  });
+  EXPECT_EQ(answer.error().code, Code::kUnknown);
+}
+
+TEST_F(HttpClientTest, ForgetsAnIdleConnectionThatTheServerClosesOrThatSpeaksUnasked) {
+  RawSocket listener = PlayServer();
+  for (const bool speaks : {false, true}) {
+    std::optional<RawSocket> raw;
+    const auto answer = CallBeside({}, [&] {
+      raw.emplace(listener.Accept());
+      raw->ReadUntil(kEnd);
+      raw->Send(kOk);
+    });
+    ASSERT_TRUE(answer);
+    EXPECT_EQ(client_->connections(), 1u);
+    speaks ? raw->Send("HTTP/1.1 408 ") : raw->Close();
+    RunUntil([&] { return client_->connections() == 0; });
+  }
+}
+
+TEST_F(HttpClientTest, ClosesItsIdleConnectionsInTime) {
+  client_options_.idle_timeout = milliseconds(20);
+  Serve();
+  ASSERT_TRUE(Call({}));
+  EXPECT_EQ(client_->connections(), 1u);
+  RunUntil([&] { return client_->connections() == 0; });
+}
+
+TEST_F(HttpClientTest, RefusesAnswersThatAreMalformedOrTooLong) {
+  client_options_.max_body_bytes = 10;
+  RawSocket listener = PlayServer();
+  const std::string too_long = "HTTP/1.1 200 OK\r\nContent-Length: 11\r\n\r\n";
+  for (const std::string& bad : {too_long, "nonsense" + kEnd}) {
+    const auto answer = CallBeside({}, [&] {
+      RawSocket raw = listener.Accept();
+      raw.ReadUntil(kEnd);
+      raw.Send(bad);
+      raw.ReadAll();
+    });
+    EXPECT_EQ(answer.error().code, Code::kUnknown);
+    EXPECT_EQ(client_->connections(), 0u);
+  }
+}
+
+TEST_F(HttpClientTest, RefusesACallThatIsMalformed) {
+  Serve();
+  EXPECT_EQ(Call({.target = "/a b"}).error().code, Code::kInvalid);
+  EXPECT_EQ(Call({.target = "/\r\nX: y"}).error().code, Code::kInvalid);
+  EXPECT_EQ(Call({.method = "G T"}).error().code, Code::kInvalid);
+  EXPECT_EQ(Call({.headers = {{"X", "a\nb"}}}).error().code, Code::kInvalid);
+}
+
+TEST_F(HttpClientTest, MayBeDestroyedWithCallsUnderWayAndFromItsOwnCallback) {
+  Serve();
+  client_->Send({}, [](auto) { FAIL(); });
+  client_.emplace(loop_, Origin{"127.0.0.1", server_->port()});
+  client_->Send({}, [this](auto) {
+    client_.reset();
+    loop_.Stop();
+  });
+  loop_.Run();
+  EXPECT_FALSE(client_);
+  RunUntil([&] { return server_->connections() == 0; });
+}
+
+}  // namespace
+}  // namespace tidemill

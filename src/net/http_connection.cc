@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "net/http_connection.h"
+
+#include <array>
+#include <utility>
+
+#include <boost/asio/connect.hpp>
+#include <boost/asio/write.hpp>
+
+#include "base/check.h"
+
+namespace tidemill {
+
+using boost::asio::ip::tcp;
+
+HttpConnection::HttpConnection(HttpClient::Impl& client)
+    : client_(&client), socket_(client.loop.impl().io) {}
+
+void HttpConnection::Open(std::shared_ptr<HttpPending> pending) {
+  pending_ = std::move(pending);
+  pending_->connection = this;
+  boost::system::error_code error;
+  const auto address = boost::asio::ip::make_address(client_->origin.host, error);
+  if (error) return Resolve();
+  Connect({tcp::endpoint(address, client_->origin.port)});
+}
+
+void HttpConnection::Resolve() {
+  resolver_.emplace(client_->loop.impl().io);
+  resolver_->async_resolve(
+      client_->origin.host, std::to_string(client_->origin.port),
+      [self = shared_from_this()](const boost::system::error_code& error,
+                                  const tcp::resolver::results_type& results) {
+        if (self->state_ == State::kClosed) return;
+        self->resolver_.reset();
+        if (error) return self->Break("the name cannot be resolved: " + error.message());
+        self->Connect({results.begin(), results.end()});
+      });
+}
+
+void HttpConnection::Connect(const std::vector<tcp::endpoint>& endpoints) {
+  boost::asio::async_connect(
+      socket_, endpoints,
+      [self = shared_from_this()](boost::system::error_code error, const tcp::endpoint&) {
+        if (self->state_ == State::kClosed) return;
+        if (!error) self->socket_.non_blocking(true, error);
+        if (!error) self->socket_.set_option(tcp::no_delay(true), error);
+        if (error) return self->Break("connect: " + error.message());
+        self->Write();
+      });
+}
+
+void HttpConnection::Carry(std::shared_ptr<HttpPending> pending) {
+  TIDEMILL_CHECK(state_ == State::kIdle);
+  pending_ = std::move(pending);
+  pending_->connection = this;
+  Write();
+}
+
+void HttpConnection::Write() {
+  state_ = State::kBusy;
+  got_bytes_ = false;
+  pending_->sent = true;
+  parser_.emplace(
+      ParserLimits{client_->options.header_limit_bytes, client_->options.max_body_bytes},
+      pending_->call.method == "HEAD");
+  writing_ = true;
+  const std::array<boost::asio::const_buffer, 2> buffers{boost::asio::buffer(pending_->head),
+                                                         boost::asio::buffer(pending_->call.body)};
+  boost::asio::async_write(socket_, buffers,
+                           [self = shared_from_this(), pending = pending_](
+                               const boost::system::error_code& error, std::size_t) {
+                             self->writing_ = false;
+                             // A server that refuses a body answers and closes before it has read
+                             // all of it. The answer is still to be read; if there is none, the
+                             // reading finds out as well.
+                             if (error) self->write_failed_ = true;
+                           });
+  Wait();
+}
+
+// One wait is always under way while connected: for the answer, and for the server's end when idle.
+void HttpConnection::Wait() {
+  if (waiting_) return;
+  waiting_ = true;
+  socket_.async_wait(tcp::socket::wait_read,
+                     [self = shared_from_this()](const boost::system::error_code& error) {
+                       self->waiting_ = false;
+                       if (self->state_ == State::kClosed) return;
+                       if (error) return self->OnEnd(error);
+                       self->OnReadable();
+                     });
+}
+
+void HttpConnection::OnReadable() {
+  auto& scratch = client_->loop.impl().scratch;
+  boost::system::error_code error;
+  const std::size_t got = socket_.read_some(boost::asio::buffer(scratch), error);
+  if (error == boost::asio::error::would_block) return Wait();
+  if (error) return OnEnd(error);
+  // Bytes that nobody asked for: whatever comes next on this connection cannot be trusted.
+  if (state_ == State::kIdle) return Break("unexpected bytes");
+  got_bytes_ = true;
+  if (unused_.empty()) return Consume({scratch.data(), got});
+  unused_.append(scratch.data(), got);
+  Consume(unused_);
+}
+
+void HttpConnection::Consume(std::string_view bytes) {
+  const ParserFed fed = parser_->Feed(bytes);
+  switch (fed.step) {
+    case ParserStep::kMore:
+      unused_ = std::string(bytes.substr(fed.used));
+      return Wait();
+    case ParserStep::kDone:
+      return Deliver(fed.used == bytes.size());
+    case ParserStep::kHeader:
+    case ParserStep::kBad:
+      return Break("the answer cannot be read: " + parser_->detail());
+  }
+}
+
+void HttpConnection::OnEnd(const boost::system::error_code& error) {
+  const bool is_end = error == boost::asio::error::eof;
+  if (state_ == State::kBusy && is_end && got_bytes_ && parser_->FeedEnd() == ParserStep::kDone) {
+    return Deliver(false);
+  }
+  if (state_ == State::kBusy && !got_bytes_ && served_one_) {
+    auto* const client = client_;
+    auto pending = std::move(pending_);
+    const auto self = shared_from_this();
+    Close();
+    return client->OnStale(*self, std::move(pending));
+  }
+  Break(is_end ? "the server closed the connection before its answer was whole"
+               : "the connection broke before the answer was whole: " + error.message());
+}
+
+void HttpConnection::Deliver(bool may_go_on) {
+  const bool keep = may_go_on && parser_->keep_alive() && !writing_ && !write_failed_;
+  HttpResponse answer = parser_->Take();
+  parser_.reset();
+  unused_ = std::string();
+  auto* const client = client_;
+  auto pending = std::move(pending_);
+  const auto self = shared_from_this();
+  if (keep) {
+    served_one_ = true;
+    state_ = State::kIdle;
+    idle_since_ = client->loop.Now();
+    Wait();
+  } else {
+    Close();
+  }
+  client->OnAnswer(*self, std::move(pending), std::move(answer));
+}
+
+void HttpConnection::Break(std::string reason) {
+  auto* const client = client_;
+  auto pending = std::move(pending_);
+  const auto self = shared_from_this();
+  Close();
+  const Code code = pending && pending->sent ? Code::kUnknown : Code::kUnavailable;
+  client->OnEnded(*self, std::move(pending), Error{code, std::move(reason)});
+}
+
+void HttpConnection::Close() {
+  if (state_ == State::kClosed) return;
+  state_ = State::kClosed;
+  client_ = nullptr;
+  pending_.reset();
+  parser_.reset();
+  unused_ = std::string();
+  if (resolver_) resolver_->cancel();
+  boost::system::error_code ignored;
+  socket_.close(ignored);
+}
+
+}  // namespace tidemill

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Private to net: includes asio.
+
+#include <deque>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_set>
+#include <vector>
+
+#include <boost/asio/ip/tcp.hpp>
+
+#include "base/loop.h"
+#include "net/asio_loop_impl.h"
+#include "net/http_client.h"
+#include "net/http_parser.h"
+
+namespace tidemill {
+
+class HttpConnection;
+
+// A call from Send until `done`. Shared by the client, its timer and the write that reads its
+// bytes.
+struct HttpPending {
+  HttpCall call;
+  std::string head;
+  HttpClient::Done done;
+  TimerId timer = TimerId::kNone;
+  HttpConnection* connection = nullptr;  // none: it waits in the queue
+  bool sent = false;                     // at least in part
+  bool retried = false;
+};
+
+// One connection of a client. Loop thread only.
+//
+//   connecting ──▶ busy ◀──▶ idle        any of them ──▶ closed
+//
+// Held by the client until it is closed, and by each asio operation under way.
+class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
+ public:
+  explicit HttpConnection(HttpClient::Impl& client);
+
+  // Connects, then carries the call. To be called first, and once.
+  void Open(std::shared_ptr<HttpPending> pending);
+  // When idle.
+  void Carry(std::shared_ptr<HttpPending> pending);
+  // The client hears nothing more of it.
+  void Close();
+
+  bool idle() const { return state_ == State::kIdle; }
+  TimePoint idle_since() const { return idle_since_; }
+
+ private:
+  enum class State { kConnecting, kBusy, kIdle, kClosed };
+
+  void Resolve();
+  void Connect(const std::vector<boost::asio::ip::tcp::endpoint>& endpoints);
+  void Write();
+  void Wait();
+  void OnReadable();
+  void Consume(std::string_view bytes);
+  void OnEnd(const boost::system::error_code& error);
+  void Deliver(bool may_go_on);
+  void Break(std::string reason);
+
+  // Loop thread only.
+  HttpClient::Impl* client_;  // null when closed
+  boost::asio::ip::tcp::socket socket_;
+  std::optional<boost::asio::ip::tcp::resolver> resolver_;  // only for names
+  State state_ = State::kConnecting;
+  TimePoint idle_since_{};
+  bool waiting_ = false;
+  bool writing_ = false;
+  bool write_failed_ = false;
+  bool served_one_ = false;
+  // Of the call under way.
+  std::shared_ptr<HttpPending> pending_;
+  std::optional<ResponseParser> parser_;
+  std::string unused_;  // read and not yet used; bounded by the header limit and one read
+  bool got_bytes_ = false;
+};
+
+struct HttpClient::Impl {
+  Impl(AsioLoop& a_loop, Origin an_origin, HttpClientOptions some_options);
+
+  // Gives waiting calls to idle connections, or to new ones while there may be more.
+  void Pump();
+  void OpenFor(std::shared_ptr<HttpPending> pending);
+  // A connection ended; `pending` is what it carried, or null.
+  void OnEnded(HttpConnection& connection, std::shared_ptr<HttpPending> pending, Error error);
+  // May a call that got no answer be sent again?
+  void OnStale(HttpConnection& connection, std::shared_ptr<HttpPending> pending);
+  void OnAnswer(HttpConnection& connection, std::shared_ptr<HttpPending> pending,
+                HttpResponse answer);
+  void OnTimeout(const std::shared_ptr<HttpPending>& pending);
+  // Last thing to do in any function: `done` may destroy the client.
+  void Finish(const std::shared_ptr<HttpPending>& pending, Result<HttpResponse> result);
+  void Remove(HttpConnection& connection);
+  void ArmIdleTimer();
+  void CloseIdle();
+
+  // Constant after construction.
+  AsioLoop& loop;
+  const Origin origin;
+  const HttpClientOptions options;
+
+  // Loop thread only.
+  std::unordered_set<std::shared_ptr<HttpPending>> calls;  // all that are not done
+  std::deque<std::shared_ptr<HttpPending>> queue;          // those of them without a connection
+  std::vector<std::shared_ptr<HttpConnection>> connections;
+  TimerId idle_timer = TimerId::kNone;
+};
+
+}  // namespace tidemill

@@ -1,0 +1,296 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "net/http_session.h"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <utility>
+
+#include <boost/asio/write.hpp>
+
+#include "base/check.h"
+#include "net/http_format.h"
+
+namespace tidemill {
+namespace {
+
+using boost::asio::ip::tcp;
+
+// A body must come at least this fast after its grace, or a few slow clients could hold the whole
+// budget for bodies.
+constexpr std::size_t kBodyBytesPerSecond = 64 << 10;
+
+// How long to go on reading what nobody wants. Closing with bytes unread would make the kernel
+// reset the connection, and the client would lose the answer that tells it why.
+constexpr std::chrono::seconds kDrainTime{5};
+
+// What a copyable HttpRespond shares among its copies.
+class Responder {
+ public:
+  explicit Responder(std::weak_ptr<HttpSession> session) : session_(std::move(session)) {}
+  Responder(const Responder&) = delete;
+  Responder& operator=(const Responder&) = delete;
+  ~Responder() {
+    if (answered_) return;
+    if (const auto session = session_.lock()) session->RespondNothing();
+  }
+
+  void Answer(HttpResponse response) {
+    TIDEMILL_CHECK(!answered_);  // two answers to one request
+    answered_ = true;
+    if (const auto session = session_.lock()) session->Respond(std::move(response));
+  }
+
+ private:
+  // Weak: the one who answers must not keep a closed connection's memory.
+  const std::weak_ptr<HttpSession> session_;
+  bool answered_ = false;
+};
+
+}  // namespace
+
+HttpSession::HttpSession(std::shared_ptr<HttpServer::Impl> server, tcp::socket socket)
+    : server_(std::move(server)), socket_(std::move(socket)) {}
+
+void HttpSession::Begin() {
+  deadline_ = server_->loop.Now() + server_->options.header_timeout;
+  Wait();
+}
+
+void HttpSession::Wait() {
+  if (waiting_) return;
+  waiting_ = true;
+  socket_.async_wait(tcp::socket::wait_read,
+                     [self = shared_from_this()](const boost::system::error_code& error) {
+                       self->waiting_ = false;
+                       if (self->state_ == State::kClosed) return;
+                       if (error) return self->Close();
+                       self->OnReadable();
+                     });
+}
+
+void HttpSession::OnReadable() {
+  if (state_ == State::kHandling || state_ == State::kWriting) return LookAtEarlyBytes();
+  auto& scratch = server_->loop.impl().scratch;
+  boost::system::error_code error;
+  const std::size_t got = socket_.read_some(boost::asio::buffer(scratch), error);
+  if (error == boost::asio::error::would_block) return Wait();
+  // Also in the middle of a request: there is nobody left to answer.
+  if (error) return Close();
+  if (state_ == State::kDraining) return Wait();
+  if (pending_.empty()) return Consume({scratch.data(), got});
+  pending_.append(scratch.data(), got);
+  Consume(pending_);
+}
+
+// The client's next request, or its end. Who sends ahead is not waited for until its turn comes.
+void HttpSession::LookAtEarlyBytes() {
+  char first = 0;
+  boost::system::error_code error;
+  socket_.receive(boost::asio::buffer(&first, 1), tcp::socket::message_peek, error);
+  if (error == boost::asio::error::would_block) return Wait();
+  // Who shuts its sending half and reads on still gets an answer that is being written.
+  if (error && state_ == State::kHandling) return Close();
+  unread_ = true;
+}
+
+void HttpSession::Consume(std::string_view bytes) {
+  if (state_ == State::kIdle) {
+    // Some old clients send an empty line after a body.
+    while (!bytes.empty() && (bytes[0] == '\r' || bytes[0] == '\n')) bytes.remove_prefix(1);
+    if (bytes.empty()) {
+      Keep(bytes);
+      return Wait();
+    }
+    state_ = State::kHeader;
+    deadline_ = server_->loop.Now() + server_->options.header_timeout;
+    parser_ = std::make_unique<RequestParser>(
+        ParserLimits{server_->options.header_limit_bytes, server_->options.max_body_bytes});
+  }
+  while (true) {
+    const ParserFed fed = parser_->Feed(bytes);
+    bytes.remove_prefix(fed.used);
+    switch (fed.step) {
+      case ParserStep::kBad:
+        return Refuse(parser_->status(), parser_->detail());
+      case ParserStep::kHeader:
+        if (!Admit()) return;
+        if (bytes.empty() && parser_->expects_continue()) {
+          // The buffer for sending is empty, so this goes out; if not, the client sends its body
+          // anyway.
+          boost::system::error_code ignored;
+          socket_.write_some(boost::asio::buffer("HTTP/1.1 100 Continue\r\n\r\n", 25), ignored);
+        }
+        break;
+      case ParserStep::kMore:
+        Keep(bytes);
+        if (state_ == State::kBody && !Charge(parser_->body_bytes())) return;
+        return Wait();
+      case ParserStep::kDone:
+        Keep(bytes);
+        if (!Charge(parser_->body_bytes())) return;
+        return Dispatch();
+    }
+  }
+}
+
+void HttpSession::Keep(std::string_view rest) {
+  if (rest.empty()) {
+    pending_ = std::string();  // and its memory: there may be many idle connections
+  } else if (pending_.empty()) {
+    pending_.assign(rest);
+  } else {
+    pending_.erase(0, pending_.size() - rest.size());
+  }
+}
+
+bool HttpSession::Admit() {
+  state_ = State::kBody;
+  body_began_ = server_->loop.Now();
+  return Charge(static_cast<std::size_t>(parser_->content_length().value_or(0)));
+}
+
+bool HttpSession::Charge(std::size_t bytes) {
+  const auto bonus = std::chrono::seconds(parser_->body_bytes() / kBodyBytesPerSecond);
+  deadline_ = body_began_ + server_->options.body_timeout + bonus;
+  if (bytes <= charged_bytes_) return true;
+  const std::size_t more = bytes - charged_bytes_;
+  if (more > server_->options.max_bodies_bytes - server_->bodies_bytes) {
+    Refuse(503, "too many request bodies at once");
+    return false;
+  }
+  server_->bodies_bytes += more;
+  charged_bytes_ = bytes;
+  return true;
+}
+
+void HttpSession::Dispatch() {
+  keep_alive_ = parser_->keep_alive();
+  is_http10_ = parser_->is_http10();
+  is_head_ = parser_->is_head();
+  HttpRequest request = parser_->Take();
+  parser_.reset();
+  state_ = State::kHandling;
+  deadline_ = TimePoint::max();
+  peer_ = std::make_shared<HttpPeer>();
+  request.peer = peer_;
+  auto responder = std::make_shared<Responder>(weak_from_this());
+  const auto self = shared_from_this();
+  server_->handler(std::move(request), [responder = std::move(responder)](HttpResponse response) {
+    responder->Answer(std::move(response));
+  });
+  if (state_ == State::kHandling) Wait();
+}
+
+void HttpSession::Respond(HttpResponse response) {
+  if (state_ != State::kHandling) return;
+  const bool is_safe =
+      IsSafeField("Content-Type", response.content_type) &&
+      std::all_of(response.headers.begin(), response.headers.end(),
+                  [](const auto& field) { return IsSafeField(field.first, field.second); });
+  if (!is_safe) response = server_->ErrorPage(500, "the answer had a malformed header field");
+  Write(std::move(response));
+}
+
+void HttpSession::RespondNothing() {
+  if (state_ != State::kHandling) return;
+  Write(server_->ErrorPage(500, "the request was given up without an answer"));
+}
+
+void HttpSession::Refuse(int status, std::string detail) {
+  parser_.reset();
+  pending_ = std::string();
+  keep_alive_ = false;
+  is_head_ = false;
+  unread_ = true;
+  Write(server_->ErrorPage(status, std::move(detail)));
+}
+
+void HttpSession::Write(HttpResponse response) {
+  TIDEMILL_CHECK(response.status >= 200 && response.status <= 999);
+  state_ = State::kWriting;
+  deadline_ = server_->loop.Now() + server_->options.write_timeout;
+  server_->bodies_bytes -= std::exchange(charged_bytes_, 0);
+  if (const auto peer = std::exchange(peer_, nullptr)) peer->on_gone = nullptr;
+  if (server_->stopping) keep_alive_ = false;
+  const Persistence persistence = !keep_alive_ ? Persistence::kClose
+                                  : is_http10_ ? Persistence::kKeepAlive
+                                               : Persistence::kDefault;
+  out_head_ = FormatHead(response, server_->Date(), persistence);
+  if (!is_head_ && !IsBodiless(response.status)) out_body_ = std::move(response.body);
+  const std::array<boost::asio::const_buffer, 2> buffers{boost::asio::buffer(out_head_),
+                                                         boost::asio::buffer(out_body_)};
+  boost::asio::async_write(
+      socket_, buffers,
+      [self = shared_from_this()](const boost::system::error_code& error, std::size_t) {
+        if (self->state_ == State::kClosed) return;
+        if (error) return self->Close();
+        self->OnWritten();
+      });
+}
+
+void HttpSession::OnWritten() {
+  out_head_ = std::string();
+  out_body_ = std::string();
+  served_one_ = true;
+  if (!keep_alive_) return unread_ || !pending_.empty() ? Drain() : Close();
+  unread_ = false;
+  state_ = State::kIdle;
+  deadline_ = server_->loop.Now() + server_->options.idle_timeout;
+  if (server_->stopping) CloseIfIdle();
+  if (state_ == State::kClosed) return;
+  if (!pending_.empty()) return Consume(pending_);
+  Wait();
+}
+
+void HttpSession::Drain() {
+  boost::system::error_code ignored;
+  socket_.shutdown(tcp::socket::shutdown_send, ignored);
+  pending_ = std::string();
+  state_ = State::kDraining;
+  deadline_ = server_->loop.Now() + kDrainTime;
+  Wait();
+}
+
+void HttpSession::OnDeadline() {
+  switch (state_) {
+    case State::kHeader:
+      return Refuse(408, "the header did not come in time");
+    case State::kBody:
+      return Refuse(408, "the body did not come in time");
+    case State::kHandling:
+    case State::kClosed:
+      return;
+    case State::kIdle:
+    case State::kWriting:
+    case State::kDraining:
+      return Close();
+  }
+}
+
+void HttpSession::CloseIfIdle() {
+  boost::system::error_code ignored;
+  if (state_ != State::kIdle || !pending_.empty() || socket_.available(ignored) > 0) return;
+  if (served_one_) return Close();
+  // Its first request may be on the way, and a client does not repeat the first of a connection.
+  deadline_ = std::min(deadline_, server_->loop.Now() + std::chrono::seconds(1));
+}
+
+void HttpSession::Close() {
+  if (state_ == State::kClosed) return;
+  const auto self = shared_from_this();
+  state_ = State::kClosed;
+  boost::system::error_code ignored;
+  socket_.close(ignored);
+  parser_.reset();
+  pending_ = std::string();
+  server_->bodies_bytes -= std::exchange(charged_bytes_, 0);
+  server_->Forget(self);
+  const auto peer = std::exchange(peer_, nullptr);
+  if (!peer) return;
+  peer->gone = true;
+  const auto call = std::exchange(peer->on_gone, nullptr);
+  if (call && !server_->closed) call();
+}
+
+}  // namespace tidemill

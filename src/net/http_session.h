@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Private to net: includes asio.
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+#include <boost/asio/ip/tcp.hpp>
+
+#include "base/loop.h"
+#include "net/asio_loop_impl.h"
+#include "net/http_parser.h"
+#include "net/http_server.h"
+
+namespace tidemill {
+
+// One connection of a server. Loop thread only.
+//
+//   idle ──byte──▶ header ──▶ body ──▶ handling ──respond──▶ writing ──▶ idle
+//                    └──refused──┴───────────────────────────▲  └─▶ draining ──▶ closed
+//
+// From anywhere it may become closed, and never leaves that.
+//
+// Held by the server while it is open and by each asio operation under way.
+class HttpSession : public std::enable_shared_from_this<HttpSession> {
+ public:
+  HttpSession(std::shared_ptr<HttpServer::Impl> server, boost::asio::ip::tcp::socket socket);
+
+  void Begin();
+  void Respond(HttpResponse response);
+  // Whoever had to respond has given up.
+  void RespondNothing();
+  void OnDeadline();
+  // Nothing that was sent to us is lost by this, nor is anybody cut off in a request.
+  void CloseIfIdle();
+  void Close();
+
+  TimePoint deadline() const { return deadline_; }
+
+ private:
+  enum class State { kIdle, kHeader, kBody, kHandling, kWriting, kDraining, kClosed };
+
+  // Makes sure that OnReadable comes. At most one wait is under way; it goes on through the states,
+  // so that the end of the client is seen while its request is handled.
+  void Wait();
+  void OnReadable();
+  void LookAtEarlyBytes();
+  void Consume(std::string_view bytes);
+  // What a kMore leaves over stands in `pending_` afterwards.
+  void Keep(std::string_view rest);
+  bool Admit();
+  bool Charge(std::size_t bytes);
+  void Dispatch();
+  void Refuse(int status, std::string detail);
+  void Write(HttpResponse response);
+  void OnWritten();
+  void Drain();
+
+  // Constant after construction.
+  const std::shared_ptr<HttpServer::Impl> server_;
+
+  // Loop thread only.
+  boost::asio::ip::tcp::socket socket_;
+  State state_ = State::kIdle;
+  TimePoint deadline_ = TimePoint::max();
+  TimePoint body_began_{};
+  bool waiting_ = false;
+  bool served_one_ = false;
+  std::string pending_;  // read and not yet used; bounded by the header limit and one read
+  // Of the request under way.
+  std::unique_ptr<RequestParser> parser_;  // in header and body
+  std::shared_ptr<HttpPeer> peer_;         // in handling
+  std::size_t charged_bytes_ = 0;
+  bool keep_alive_ = false;
+  bool is_http10_ = false;
+  bool is_head_ = false;
+  bool unread_ = false;  // the client may still be sending what nobody will read
+  // Of the answer under way.
+  std::string out_head_;
+  std::string out_body_;
+};
+
+struct HttpServer::Impl : std::enable_shared_from_this<HttpServer::Impl> {
+  Impl(AsioLoop& a_loop, HttpServerOptions some_options, HttpHandler a_handler)
+      : loop(a_loop),
+        options(std::move(some_options)),
+        handler(std::move(a_handler)),
+        acceptor(loop.impl().io) {}
+
+  Result<void> Listen();
+  void Accept();
+  void OnAccept(const boost::system::error_code& error, boost::asio::ip::tcp::socket socket);
+  void ArmSweep();
+  void Sweep();
+  void Forget(const std::shared_ptr<HttpSession>& session) { sessions.erase(session); }
+  // A copy, to walk over while sessions are forgotten.
+  std::vector<std::shared_ptr<HttpSession>> AllSessions() const {
+    return {sessions.begin(), sessions.end()};
+  }
+  HttpResponse ErrorPage(int status, std::string detail) const;
+  // The Date field's value, made anew once a second.
+  const std::string& Date();
+
+  // Constant after construction.
+  AsioLoop& loop;
+  const HttpServerOptions options;
+  const HttpHandler handler;
+
+  // Loop thread only.
+  boost::asio::ip::tcp::acceptor acceptor;
+  std::uint16_t port = 0;
+  bool stopping = false;
+  bool closed = false;
+  TimerId accept_timer = TimerId::kNone;
+  TimerId sweep_timer = TimerId::kNone;
+  std::unordered_set<std::shared_ptr<HttpSession>> sessions;
+  std::size_t bodies_bytes = 0;  // the sum of the sessions' charged_bytes_
+  std::string date;
+  TimePoint date_until{};
+};
+
+}  // namespace tidemill
