@@ -1,0 +1,376 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "store/memory/memory_store.h"
+
+#include <algorithm>
+#include <set>
+
+#include "store/rules.h"
+
+namespace tidemill {
+
+bool MemoryStore::JobRow::AllDone() const {
+  return std::all_of(chunks.begin(), chunks.end(),
+                     [](const StoredChunk& stored) { return stored.chunk.AllDone(); });
+}
+
+bool MemoryStore::JobRow::AnyFree() const {
+  return std::any_of(chunks.begin(), chunks.end(),
+                     [](const StoredChunk& stored) { return stored.chunk.Free().Any(); });
+}
+
+Result<MemoryStore::JobRow*> MemoryStore::Row(JobId id) {
+  const auto found = jobs_.find(id);
+  if (found == jobs_.end()) return NoSuchJob(id);
+  return &found->second;
+}
+
+Result<Job> MemoryStore::CreateJob(const NewJob& job) {
+  const std::lock_guard lock(mutex_);
+  for (const auto& [id, row] : jobs_) {
+    if (row.job.project == job.project && row.job.key == job.key) {
+      return SameJobOrConflict(row.job, job);
+    }
+  }
+  const JobId id{++last_job_};
+  JobRow& row = jobs_[id];
+  row.job = Job{.id = id,
+                .project = job.project,
+                .key = job.key,
+                .spec = job.spec,
+                .open = job.open,
+                .created_ms = clock_us_() / 1000};
+  row.touched_us = clock_us_();
+  return row.job;
+}
+
+Result<Job> MemoryStore::AddPart(JobId id, const NewPart& part) {
+  const std::lock_guard lock(mutex_);
+  TIDEMILL_TRY(JobRow * row, Row(id));
+  Job& job = row->job;
+  if (part.number >= 0 && part.number < job.parts) {
+    if (row->digests[part.number] != part.digest) return OtherPartConflict(part.number);
+    return job;
+  }
+  TIDEMILL_TRY_VOID(MayAddPart(job, part));
+  for (const NewChunkItems& items : ChunksOf(part)) {
+    const Chunk chunk = NewChunk({id, job.chunks++}, job.items, items.length);
+    row->chunks.push_back({chunk, false});
+    row->bodies.push_back(items.body);
+    job.items += items.length;
+  }
+  row->digests.push_back(part.digest);
+  ++job.parts;
+  row->touched_us = clock_us_();
+  if (job.state != JobState::kDraft) ++change_;
+  return job;
+}
+
+Result<Job> MemoryStore::SealJob(JobId id, std::int32_t parts) {
+  const std::lock_guard lock(mutex_);
+  TIDEMILL_TRY(JobRow * row, Row(id));
+  if (row->job.state != JobState::kDraft) return row->job;
+  if (row->job.parts != parts) return WrongPartsConflict(row->job, parts);
+  row->job.state = JobState::kActive;
+  ++change_;
+  return row->job;
+}
+
+Result<Job> MemoryStore::CloseJob(JobId id) {
+  const std::lock_guard lock(mutex_);
+  TIDEMILL_TRY(JobRow * row, Row(id));
+  row->job.open = false;
+  return row->job;
+}
+
+Result<Job> MemoryStore::Move(JobId id, JobState from, JobState to) {
+  const std::lock_guard lock(mutex_);
+  TIDEMILL_TRY(JobRow * row, Row(id));
+  if (row->job.state == from) {
+    row->job.state = to;
+    ++change_;
+  }
+  if (row->job.state != to) return WrongStateConflict(row->job);
+  return row->job;
+}
+
+Result<Job> MemoryStore::PauseJob(JobId id) {
+  return Move(id, JobState::kActive, JobState::kPaused);
+}
+
+Result<Job> MemoryStore::ResumeJob(JobId id) {
+  return Move(id, JobState::kPaused, JobState::kActive);
+}
+
+Result<Job> MemoryStore::CancelJob(JobId id) {
+  const std::lock_guard lock(mutex_);
+  TIDEMILL_TRY(JobRow * row, Row(id));
+  Job& job = row->job;
+  if (job.state == JobState::kFinished) return WrongStateConflict(job);
+  if (job.state != JobState::kCancelled && job.state != JobState::kCancelling) {
+    job.state = JobState::kCancelling;
+    ++change_;
+  }
+  return job;
+}
+
+Result<Reopened> MemoryStore::ReopenJob(JobId id, const ReopenWhich& which) {
+  const std::lock_guard lock(mutex_);
+  TIDEMILL_TRY(JobRow * row, Row(id));
+  Job& job = row->job;
+  if (!MayReopen(job.state)) return WrongStateConflict(job);
+  Reopened reopened{.items = 0, .round = job.round};
+  for (StoredChunk& stored : row->chunks) {
+    Chunk& chunk = stored.chunk;
+    const Bits items = ItemsToReopen(chunk, which);
+    if (items.None()) continue;
+    reopened.round = job.round + 1;
+    reopened.items += items.Count();
+    Reopen(chunk, items, reopened.round);
+    stored.rolled = false;
+    for (auto& [key, report] : reports_) {
+      if (report.chunk == chunk.key) report.ended -= items;
+    }
+    for (auto& [key, stat] : stats_) {
+      if (stat.chunk == chunk.key) stat.ended -= items;
+    }
+    for (const int offset : items.Indexes()) tries_.erase({id, chunk.first_item + offset});
+  }
+  if (reopened.items == 0) return reopened;
+  job.round = reopened.round;
+  if (job.state == JobState::kFinished) job.state = JobState::kActive;
+  ++change_;
+  return reopened;
+}
+
+void MemoryStore::Revoke(JobRow& row, std::vector<SessionId>& revoked) {
+  std::set<SessionId> sessions;
+  int left = limits::kRevokeLeases;
+  for (auto it = leases_.begin(); it != leases_.end() && left > 0;) {
+    const Lease& lease = it->second;
+    if (lease.chunk.job != row.job.id) {
+      ++it;
+      continue;
+    }
+    tidemill::Revoke(row.chunks[lease.chunk.chunk].chunk, lease.mine);
+    sessions.insert(lease.session);
+    it = leases_.erase(it);
+    --left;
+  }
+  revoked.assign(sessions.begin(), sessions.end());
+}
+
+Result<Swept> MemoryStore::SweepJob(JobId id) {
+  const std::lock_guard lock(mutex_);
+  TIDEMILL_TRY(JobRow * row, Row(id));
+  Job& job = row->job;
+  Swept swept;
+  if (job.state == JobState::kCancelling) {
+    Revoke(*row, swept.revoked);
+    int left = kParkChunks;
+    for (StoredChunk& stored : row->chunks) {
+      if (stored.chunk.Free().None()) continue;
+      if (left-- == 0) break;
+      ParkFree(stored.chunk);
+    }
+    const bool leased = std::any_of(leases_.begin(), leases_.end(), [id](const auto& entry) {
+      return entry.second.chunk.job == id;
+    });
+    if (!leased && !row->AnyFree()) job.state = JobState::kCancelled;
+    swept.again = job.state == JobState::kCancelling;
+  } else if (MayFinish(job) && row->AllDone()) {
+    job.state = JobState::kFinished;
+  }
+  swept.state = job.state;
+  return swept;
+}
+
+Result<std::int64_t> MemoryStore::DropStale(Duration age) {
+  const std::lock_guard lock(mutex_);
+  const std::int64_t before = clock_us_() - age.count();
+  const auto jobs = std::erase_if(jobs_, [before](const auto& entry) {
+    return entry.second.job.state == JobState::kDraft && entry.second.touched_us < before;
+  });
+  const auto sessions = std::erase_if(sessions_, [before](const auto& entry) {
+    return entry.second.session.state == SessionState::kDead && entry.second.dead_us < before;
+  });
+  return static_cast<std::int64_t>(jobs + sessions);
+}
+
+Result<Job> MemoryStore::FindJob(JobId id) {
+  const std::lock_guard lock(mutex_);
+  TIDEMILL_TRY(JobRow * row, Row(id));
+  return row->job;
+}
+
+Result<JobCounts> MemoryStore::CountItems(JobId id) {
+  const std::lock_guard lock(mutex_);
+  TIDEMILL_TRY(JobRow * row, Row(id));
+  Counts counts;
+  for (const StoredChunk& stored : row->chunks) {
+    const Chunk& chunk = stored.chunk;
+    counts.total += chunk.length();
+    counts.succeeded += ItemsIn(chunk, ItemState::kSucceeded).Count();
+    counts.failed += ItemsIn(chunk, ItemState::kFailed).Count();
+    counts.running += ItemsIn(chunk, ItemState::kRunning).Count();
+    counts.waiting += ItemsIn(chunk, ItemState::kWaiting).Count();
+    counts.cancelled += ItemsIn(chunk, ItemState::kCancelled).Count();
+  }
+  return JobCounts{row->job, counts};
+}
+
+Result<std::vector<Job>> MemoryStore::ListJobs(const JobFilter& filter) {
+  const std::lock_guard lock(mutex_);
+  std::vector<Job> jobs;
+  for (auto it = jobs_.rbegin(); it != jobs_.rend(); ++it) {
+    const Job& job = it->second.job;
+    if (filter.before && job.id >= *filter.before) continue;
+    if (filter.state && job.state != *filter.state) continue;
+    if (static_cast<int>(jobs.size()) == filter.limit) break;
+    jobs.push_back(job);
+  }
+  return jobs;
+}
+
+Result<std::vector<RunnableJob>> MemoryStore::ListRunnable(int limit) {
+  const std::lock_guard lock(mutex_);
+  std::vector<RunnableJob> runnable;
+  for (const auto& [id, row] : jobs_) {
+    if (row.job.state != JobState::kActive || !row.AnyFree()) continue;
+    if (static_cast<int>(runnable.size()) == limit) break;
+    RunnableJob job{id, row.job.spec.resources, row.job.chunks, 0};
+    for (const StoredChunk& stored : row.chunks) job.free_items += stored.chunk.Free().Count();
+    runnable.push_back(job);
+  }
+  return runnable;
+}
+
+Result<std::vector<JobId>> MemoryStore::ListSweepable(int limit) {
+  const std::lock_guard lock(mutex_);
+  std::vector<JobId> ids;
+  for (const auto& [id, row] : jobs_) {
+    const bool finished = MayFinish(row.job) && row.AllDone();
+    if (row.job.state != JobState::kCancelling && !finished) continue;
+    if (static_cast<int>(ids.size()) == limit) break;
+    ids.push_back(id);
+  }
+  return ids;
+}
+
+Result<std::vector<Chunk>> MemoryStore::ListChunks(JobId id, const ChunkFilter& filter) {
+  const std::lock_guard lock(mutex_);
+  TIDEMILL_TRY(JobRow * row, Row(id));
+  std::vector<Chunk> chunks;
+  for (const StoredChunk& stored : row->chunks) {
+    if (stored.chunk.key.chunk < filter.from) continue;
+    if (filter.state && ItemsIn(stored.chunk, *filter.state).None()) continue;
+    if (static_cast<int>(chunks.size()) == filter.limit) break;
+    chunks.push_back(stored.chunk);
+  }
+  return chunks;
+}
+
+Result<ChunkItems> MemoryStore::FindItems(ChunkKey key) {
+  const std::lock_guard lock(mutex_);
+  TIDEMILL_TRY(JobRow * row, Row(key.job));
+  if (key.chunk < 0 || key.chunk >= row->job.chunks) return NoSuchChunk(key);
+  const Chunk& chunk = row->chunks[key.chunk].chunk;
+  return ChunkItems{chunk.first_item, chunk.length(), row->bodies[key.chunk]};
+}
+
+Result<std::vector<ChunkStat>> MemoryStore::ListStats(JobId id, std::int32_t from, int limit) {
+  const std::lock_guard lock(mutex_);
+  std::vector<ChunkStat> stats;
+  for (const auto& [key, stat] : stats_) {
+    if (stat.chunk.job != id || stat.chunk.chunk < from) continue;
+    if (static_cast<int>(stats.size()) == limit) break;
+    stats.push_back(stat);
+  }
+  return stats;
+}
+
+Result<std::vector<Report>> MemoryStore::ListReports(ChunkKey key) {
+  const std::lock_guard lock(mutex_);
+  std::vector<Report> reports;
+  for (const auto& [id, report] : reports_) {
+    if (report.chunk == key) reports.push_back(report);
+  }
+  return reports;
+}
+
+Result<RolledUp> MemoryStore::RollUp(int limit, const RollUpMaker& make) {
+  const std::lock_guard lock(mutex_);
+  RolledUp rolled;
+  for (auto& [id, row] : jobs_) {
+    for (StoredChunk& stored : row.chunks) {
+      if (rolled.chunks == limit) return rolled;
+      const Chunk& chunk = stored.chunk;
+      if (stored.rolled || !chunk.AllDone()) continue;
+      ChunkStat stat{chunk.key, chunk.round, Bits(chunk.length()), {}, {}};
+      std::vector<Report> reports;
+      for (auto it = reports_.begin(); it != reports_.end();) {
+        if (it->second.chunk != chunk.key) {
+          ++it;
+          continue;
+        }
+        stat.ended |= it->second.ended;
+        reports.push_back(std::move(it->second));
+        it = reports_.erase(it);
+      }
+      RollUpText text = make(chunk, reports);
+      stat.block = std::move(text.block);
+      stat.summary = std::move(text.summary);
+      stats_[{chunk.key, chunk.round}] = std::move(stat);
+      stored.rolled = true;
+      ++rolled.chunks;
+      rolled.reports += static_cast<std::int64_t>(reports.size());
+    }
+  }
+  return rolled;
+}
+
+Result<ChangeMark> MemoryStore::ReadChange() {
+  const std::lock_guard lock(mutex_);
+  return ChangeMark{change_, clock_us_()};
+}
+
+Result<void> MemoryStore::Announce() {
+  const std::lock_guard lock(mutex_);
+  ++change_;
+  return {};
+}
+
+Result<StoreState> MemoryStore::Dump(std::optional<JobId> only, Bodies bodies) {
+  const std::lock_guard lock(mutex_);
+  StoreState state;
+  std::map<JobId, std::size_t> place;
+  for (const auto& [id, row] : jobs_) {
+    if (only && *only != id) continue;
+    place[id] = state.jobs.size();
+    JobDump& dump = state.jobs.emplace_back();
+    dump.job = row.job;
+    dump.chunks = row.chunks;
+  }
+  const auto add = [&](JobId job, auto field, const auto& value) {
+    const auto found = place.find(job);
+    if (found != place.end()) (state.jobs[found->second].*field).push_back(value);
+  };
+  std::set<SessionId> holders;
+  for (const auto& [id, lease] : leases_) {
+    add(lease.chunk.job, &JobDump::leases, lease);
+    if (lease.chunk.job == only) holders.insert(lease.session);
+  }
+  for (const auto& [id, row] : sessions_) {
+    if (!only || holders.contains(id)) state.sessions.push_back(row.session);
+  }
+  for (const auto& [key, item_try] : tries_) add(key.first, &JobDump::tries, item_try);
+  for (const auto& [key, report] : reports_) add(report.chunk.job, &JobDump::reports, report);
+  for (const auto& [key, stat] : stats_) add(stat.chunk.job, &JobDump::stats, stat);
+  if (bodies == Bodies::kWith) return state;
+  for (JobDump& dump : state.jobs) {
+    for (Report& report : dump.reports) report.body.clear();
+    for (ChunkStat& stat : dump.stats) stat.block = stat.summary = "";
+  }
+  return state;
+}
+
+}  // namespace tidemill

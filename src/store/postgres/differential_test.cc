@@ -1,0 +1,419 @@
+// SPDX-License-Identifier: Apache-2.0
+// The same random calls, lies included, to the store that is easy to read and to the one that is
+// used: every answer and the whole state after every call must be the same, and nothing lost or
+// doubled.
+#include <cstdlib>
+#include <iostream>
+#include <map>
+#include <set>
+
+#include <gtest/gtest.h>
+
+#include "store/memory/memory_store.h"
+#include "store/postgres/test_database.h"
+
+namespace tidemill {
+namespace {
+
+std::uint64_t Setting(const char* name, std::uint64_t otherwise) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? otherwise : std::strtoull(value, nullptr, 10);
+}
+
+// What may differ: the time at which a job was made.
+Job Plain(Job job) {
+  job.created_ms = 0;
+  return job;
+}
+std::vector<Job> Plain(std::vector<Job> jobs) {
+  for (Job& job : jobs) job.created_ms = 0;
+  return jobs;
+}
+std::pair<Job, Counts> Plain(const JobCounts& counts) { return {Plain(counts.job), counts.counts}; }
+std::int64_t Plain(const ChangeMark& mark) { return mark.seq; }
+StoreState Plain(StoreState state) {
+  for (JobDump& dump : state.jobs) dump.job.created_ms = 0;
+  return state;
+}
+template <typename T>
+const T& Plain(const T& value) {
+  return value;
+}
+
+// How often the runs came to what is rare.
+struct Seen {
+  std::int64_t calls = 0, outcomes = 0, refused = 0, given_again = 0, revoked = 0, lost = 0,
+               lost_limit = 0, finished = 0, cancelled = 0, reopened = 0, rolled = 0, dropped = 0;
+};
+
+class Differential {
+ public:
+  Differential(std::uint64_t seed, PostgresStore& postgres, Seen& seen)
+      : random_(seed), postgres_(postgres), seen_(seen), lossy_(random_.Chance(0.4)) {}
+
+  // True while the stores agree.
+  bool Step() {
+    ++seen_.calls;
+    Call();
+    const StoreState expected = Plain(Must(memory_.Dump({}, Bodies::kWith)));
+    const StoreState actual = Plain(Must(postgres_.Dump({}, Bodies::kWith)));
+    same_ = same_ && CompareStates(expected, actual);
+    for (const std::string& breach : CheckConservation(actual)) {
+      ADD_FAILURE() << breach;
+      same_ = false;
+    }
+    return same_;
+  }
+  const std::string& last() const { return last_; }
+
+ private:
+  struct Held {
+    Lease lease;
+    std::int32_t next_seq = 0;
+  };
+
+  template <typename Ask>
+  auto Both(const char* name, Ask ask) {
+    last_ = name;
+    auto expected = ask(static_cast<Store&>(memory_));
+    auto actual = ask(static_cast<Store&>(postgres_));
+    EXPECT_EQ(expected.has_value(), actual.has_value())
+        << name << ": " << (actual ? "" : actual.error().reason);
+    if (expected.has_value() != actual.has_value()) {
+      same_ = false;
+    } else if (!expected) {
+      same_ = same_ && expected.error().code == actual.error().code &&
+              expected.error().reason == actual.error().reason;
+      EXPECT_EQ(CodeName(expected.error().code), CodeName(actual.error().code)) << name;
+      EXPECT_EQ(expected.error().reason, actual.error().reason) << name;
+    } else if constexpr (!std::is_void_v<typename decltype(expected)::value_type>) {
+      const bool same = Plain(*expected) == Plain(*actual);
+      EXPECT_TRUE(same) << name << " is answered differently";
+      same_ = same_ && same;
+    }
+    // Not the Result itself: most callers need nothing more of it.
+    return static_cast<typename decltype(actual)::Base>(std::move(actual));
+  }
+
+  static bool CompareStates(const StoreState& expected, const StoreState& actual) {
+    if (expected == actual) return true;
+    EXPECT_EQ(expected.sessions == actual.sessions, true) << "other sessions";
+    EXPECT_EQ(expected.jobs.size(), actual.jobs.size());
+    for (std::size_t i = 0; i < std::min(expected.jobs.size(), actual.jobs.size()); ++i) {
+      const JobDump &a = expected.jobs[i], &b = actual.jobs[i];
+      EXPECT_TRUE(a.job == b.job) << "another job";
+      EXPECT_TRUE(a.chunks == b.chunks) << "other chunks";
+      EXPECT_TRUE(a.leases == b.leases) << "other leases";
+      EXPECT_TRUE(a.tries == b.tries) << "other tries";
+      EXPECT_TRUE(a.reports == b.reports) << "other reports";
+      EXPECT_TRUE(a.stats == b.stats) << "other stats";
+    }
+    return false;
+  }
+
+  int Below(int bound) {
+    return static_cast<int>(random_.Below(static_cast<std::uint64_t>(bound)));
+  }
+  bool Chance(double p) { return random_.Chance(p); }
+  Duration Life() { return Chance(lossy_ ? 0.3 : 0.9) ? Duration(kLong) : Duration(kOver); }
+
+  void Call() {
+    // A job that runs comes first, or most calls would find nothing to do.
+    if (started_ < 6) return Start();
+    if (lossy_ && Chance(0.2)) return Reap();
+    const int dice = Below(100);
+    if (dice < 58) return TellAndAsk();
+    if (dice < 64) return ChangeJob();
+    if (dice < 71) return Grow();
+    if (dice < 74) return Create();
+    if (dice < 80) return Reap();
+    if (dice < 86) return Sweep();
+    if (dice < 89) return Reopen();
+    if (dice < 93) return RollUp();
+    if (dice < 99) return Read();
+    const Duration age = Chance(0.1) ? kOver : kLong;
+    const auto dropped = Both("DropStale", [&](Store& store) { return store.DropStale(age); });
+    if (dropped) seen_.dropped += *dropped;
+  }
+
+  void Start() {
+    const JobId id{started_ / 3 + 1};
+    const std::vector<int> lengths = {lossy_ ? 1 + Below(3) : 1 + Below(64), 1 + Below(20)};
+    switch (started_++ % 3) {
+      case 0:
+        return Create();
+      case 1:
+        Both("AddPart", [&](Store& store) { return store.AddPart(id, PartOf(0, lengths, "a")); });
+        return;
+      default:
+        Both("SealJob", [&](Store& store) { return store.SealJob(id, 1); });
+    }
+  }
+
+  void Create() {
+    const NewJob job = JobOf(std::to_string(Below(6)), {.retries = Below(3), .open = Chance(0.3)});
+    const auto made = Both("CreateJob", [&](Store& store) { return store.CreateJob(job); });
+    if (made) jobs_.insert(made->id);
+  }
+
+  JobId AnyJob() {
+    if (Chance(0.02)) return JobId{Below(20)};
+    if (Chance(0.4)) return *jobs_.begin();  // keeps one busy to its end
+    return *std::next(jobs_.begin(), Below(static_cast<int>(jobs_.size())));
+  }
+
+  void Grow() {
+    const JobId id = AnyJob();
+    const auto job = memory_.FindJob(id);
+    const std::int32_t parts = job ? job->parts : 0;
+    if (Chance(0.5)) {
+      const std::int32_t count = Chance(0.9) ? parts : Below(4);
+      Both("SealJob", [&](Store& store) { return store.SealJob(id, count); });
+      return;
+    }
+    const std::int32_t number = Chance(0.8) ? parts : Below(5) - 1;
+    NewPart part;
+    if (Chance(0.2)) {
+      part = RangeOf(number, 1 + Below(64));
+    } else {
+      std::vector<int> lengths;
+      for (int i = Below(4); i > 0; --i) lengths.push_back(Chance(0.3) ? 1 : 1 + Below(64));
+      part = PartOf(number, lengths, Chance(0.9) ? "a" : "b");
+    }
+    Both("AddPart", [&](Store& store) { return store.AddPart(id, part); });
+  }
+
+  void ChangeJob() {
+    const JobId id = AnyJob();
+    switch (Below(8)) {
+      case 0:
+        Both("CloseJob", [&](Store& store) { return store.CloseJob(id); });
+        return;
+      case 1:
+        Both("PauseJob", [&](Store& store) { return store.PauseJob(id); });
+        return;
+      case 2:
+        if (Chance(0.5)) Both("CancelJob", [&](Store& store) { return store.CancelJob(id); });
+        return;
+      default:
+        Both("ResumeJob", [&](Store& store) { return store.ResumeJob(id); });
+    }
+  }
+
+  void Sweep() {
+    const JobId id = AnyJob();
+    const JobState before = memory_.FindJob(id) ? memory_.FindJob(id)->state : JobState::kDraft;
+    const auto swept = Both("SweepJob", [&](Store& store) { return store.SweepJob(id); });
+    if (!swept) return;
+    seen_.revoked += static_cast<std::int64_t>(swept->revoked.size());
+    if (swept->state == before) return;
+    seen_.finished += swept->state == JobState::kFinished;
+    seen_.cancelled += swept->state == JobState::kCancelled;
+  }
+
+  void Reopen() {
+    const JobId id = AnyJob();
+    ReopenWhich which;
+    if (Chance(0.5)) {
+      for (int i = Below(8); i >= 0; --i) which.items.push_back(Below(100) - 1);
+    }
+    const auto reopened =
+        Both("ReopenJob", [&](Store& store) { return store.ReopenJob(id, which); });
+    if (reopened) seen_.reopened += reopened->items;
+  }
+
+  void RollUp() {
+    const int limit = 1 + Below(4);
+    const auto rolled =
+        Both("RollUp", [&](Store& store) { return store.RollUp(limit, JoinBodies); });
+    if (rolled) seen_.rolled += rolled->chunks;
+  }
+
+  void Reap() {
+    const int limit = 1 + Below(4);
+    const auto reaped = Both("Reap", [&](Store& store) { return store.Reap(limit); });
+    if (!reaped) return;
+    seen_.lost += reaped->items_lost;
+    seen_.lost_limit += reaped->items_failed;
+  }
+
+  void Read() {
+    const JobId id = AnyJob();
+    const int limit = Below(6);
+    switch (Below(9)) {
+      case 0:
+        Both("CountItems", [&](Store& store) { return store.CountItems(id); });
+        return;
+      case 1: {
+        JobFilter filter;
+        if (Chance(0.5)) filter.before = id;
+        if (Chance(0.5)) filter.state = static_cast<JobState>(Below(6));
+        filter.limit = limit;
+        Both("ListJobs", [&](Store& store) { return store.ListJobs(filter); });
+        return;
+      }
+      case 2:
+        Both("ListRunnable", [&](Store& store) { return store.ListRunnable(limit); });
+        return;
+      case 3:
+        Both("ListSweepable", [&](Store& store) { return store.ListSweepable(limit); });
+        return;
+      case 4: {
+        ChunkFilter filter;
+        filter.from = Below(4);
+        if (Chance(0.8)) filter.state = static_cast<ItemState>(Below(5));
+        filter.limit = limit;
+        Both("ListChunks", [&](Store& store) { return store.ListChunks(id, filter); });
+        return;
+      }
+      case 5:
+        Both("FindItems", [&](Store& store) { return store.FindItems({id, limit - 1}); });
+        return;
+      case 6:
+        Both("ListStats", [&](Store& store) { return store.ListStats(id, limit / 2, limit); });
+        return;
+      case 7:
+        Both("ListReports", [&](Store& store) { return store.ListReports({id, limit - 1}); });
+        return;
+      default:
+        Both("ReadChange", [&](Store& store) { return store.ReadChange(); });
+    }
+  }
+
+  SessionId AnySession() {
+    if (sessions_.size() < 8 || Chance(0.01)) {
+      NewSession session;
+      session.id = random_.NewId<SessionId>();
+      session.machine = "m";
+      session.life = Life();
+      Both("Join", [&](Store& store) { return store.Join(session); });
+      sessions_.push_back(session.id);
+    }
+    const SessionId id = sessions_[random_.Below(sessions_.size())];
+    if (Chance(0.003)) Both("Drain", [&](Store& store) { return store.Drain(id); });
+    return id;
+  }
+
+  Bits SomeOf(const Bits& bits, double p) {
+    Bits some(limits::kItemsPerChunk);
+    for (const int i : bits.Indexes()) {
+      if (Chance(p)) some.Set(i);
+    }
+    return some;
+  }
+
+  // The truth, mostly: a report about what the lease owes.
+  Settlement Says(Held& held) {
+    Settlement settlement;
+    settlement.lease = held.lease.id;
+    settlement.seq = Chance(0.95) ? held.next_seq++ : Below(4) - 1;
+    const Bits all = Bits::All(held.lease.mine.length());
+    const Bits& about = Chance(0.95) ? held.lease.mine : all;
+    const double ok = Chance(0.6) ? 1 : random_.Unit();
+    settlement.ok = SomeOf(about, Chance(0.8) ? ok : 0);
+    settlement.failed = SomeOf(about, Chance(0.3) ? 0.5 : 0);
+    settlement.back = SomeOf(about, Chance(0.2) ? 0.5 : 0);
+    if (Chance(0.02)) settlement.ok.Set(Below(limits::kItemsPerChunk));
+    settlement.body = "s" + std::to_string(seen_.calls);
+    return settlement;
+  }
+
+  SyncOrder RandomSync() {
+    SyncOrder order;
+    order.session = AnySession();
+    order.life = Life();
+    order.leaving = Chance(0.02);
+    for (auto& [id, held] : held_) {
+      const bool mine = held.lease.session == order.session;
+      if (mine ? Chance(0.95) : Chance(0.01)) order.known.push_back(id);
+      if (mine ? Chance(lossy_ ? 0.1 : 0.5) : Chance(0.02)) order.settlements.push_back(Says(held));
+    }
+    if (!order.known.empty() && Chance(0.05)) order.known.push_back(order.known.front());
+    if (!order.settlements.empty() && Chance(0.05)) {
+      order.settlements.push_back(order.settlements.front());
+    }
+    for (int i = Below(4); i > 0; --i) {
+      order.asks.push_back({AnyJob(), Chance(0.1) ? 100 : Below(12), random_.NewId<LeaseId>()});
+    }
+    return order;
+  }
+
+  void TellAndAsk() {
+    Exchange exchange;
+    for (int i = Below(6); i >= 0; --i) {
+      exchange.syncs.push_back(Chance(0.05) && !exchange.syncs.empty() ? exchange.syncs.front()
+                                                                       : RandomSync());
+      // The same id twice is the server's bug, not an agent's.
+      for (Ask& ask : exchange.syncs.back().asks) ask.lease = random_.NewId<LeaseId>();
+    }
+    for (const JobId job : jobs_) {
+      if (Chance(0.5)) exchange.cursors[job] = Below(7) - 1;
+    }
+    const auto result = Both("Run", [&](Store& store) { return store.Run(exchange); });
+    if (result) Learn(exchange, *result);
+    // An answer that was lost: the same again.
+    if (Chance(0.1)) Both("Run again", [&](Store& store) { return store.Run(exchange); });
+  }
+
+  void Learn(const Exchange& exchange, const ExchangeResult& result) {
+    seen_.outcomes += result.outcomes;
+    for (std::size_t i = 0; i < result.syncs.size(); ++i) {
+      const SyncResult& sync = result.syncs[i];
+      seen_.refused += static_cast<std::int64_t>(sync.refused.size());
+      // Stale ones are kept now and then, to be lied with.
+      for (const LeaseId& id : sync.gone) {
+        if (Chance(0.8)) held_.erase(id);
+      }
+      if (sync.lost && Chance(0.9)) std::erase(sessions_, exchange.syncs[i].session);
+      for (const Grant& grant : sync.grants) {
+        seen_.given_again += held_.contains(grant.lease.id);
+        held_[grant.lease.id].lease = grant.lease;
+      }
+    }
+  }
+
+  SeededRandom random_;
+  MemoryStore memory_{[] { return std::int64_t{1'700'000'000'000'000}; }};
+  PostgresStore& postgres_;
+  Seen& seen_;
+  const bool lossy_;  // a world in which machines vanish all the time
+  bool same_ = true;
+  std::string last_;
+  int started_ = 0;
+  std::set<JobId> jobs_;
+  std::vector<SessionId> sessions_;
+  std::map<LeaseId, Held> held_;
+};
+
+TEST(Differential, BothStoresAnswerAlikeWhateverTheyAreTold) {
+  constexpr std::int64_t kCallsAWorld = 250;
+  const auto calls = static_cast<std::int64_t>(Setting("TIDEMILL_DIFF_CALLS", 20'000));
+  SystemRandom system;
+  std::uint64_t seed = Setting("TIDEMILL_DIFF_SEED", system.Next());
+  TestDatabase database;
+  Seen seen;
+  PostgresStore postgres({database.conninfo(), 1});
+  for (; seen.calls < calls; ++seed) {
+    database.Clean();
+    Differential world(seed, postgres, seen);
+    for (std::int64_t call = 1; call <= kCallsAWorld && seen.calls < calls; ++call) {
+      ASSERT_TRUE(world.Step()) << "at call " << call << " (" << world.last()
+                                << ") of TIDEMILL_DIFF_SEED=" << seed;
+    }
+  }
+  std::cout << seen.calls << " calls up to seed " << seed << ": outcomes " << seen.outcomes
+            << ", refused " << seen.refused << ", given again " << seen.given_again << ", revoked "
+            << seen.revoked << ", lost " << seen.lost << " (too often " << seen.lost_limit
+            << "), finished " << seen.finished << ", cancelled " << seen.cancelled << ", reopened "
+            << seen.reopened << ", rolled up " << seen.rolled << ", dropped " << seen.dropped
+            << "\n";
+  if (calls < 20'000) return;
+  for (const std::int64_t rare :
+       {seen.outcomes, seen.refused, seen.given_again, seen.revoked, seen.lost_limit, seen.finished,
+        seen.cancelled, seen.reopened, seen.rolled, seen.dropped}) {
+    EXPECT_GT(rare, 0) << "the calls no longer come to everything";
+  }
+}
+
+}  // namespace
+}  // namespace tidemill

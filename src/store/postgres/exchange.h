@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "model/exchange.h"
+#include "store/postgres/connection.h"
+#include "store/rows.h"
+
+namespace tidemill {
+
+// One exchange as one transaction. Its round trips grow with the jobs that are asked for, not with
+// the syncs: for one job there are five, and two when agents only show that they live.
+//
+//   1. sessions are locked and live on; leases to settle are locked; their other leases are read
+//   2. the chunks of those leases are locked and read, if anything is settled
+//   3. failed attempts are counted, if there are any
+//   4. chunks with free items are locked, skipping those of others, if anything is asked for
+//   5. reports, chunks and leases are written, COMMIT
+//
+// Every row is locked before anything is decided by it, in the order that all transactions keep.
+class ExchangeRun {
+ public:
+  ExchangeRun(Transaction& transaction, const Exchange& exchange);
+  Result<ExchangeResult> Run();
+
+ private:
+  using ReportKey = std::pair<LeaseId, std::int32_t>;
+  // What a settlement does to its lease.
+  struct Plan {
+    LeaseId lease;
+    const Settlement* settlement = nullptr;  // null: the agent leaves, and gives all back
+    SettleMasks masks;
+  };
+  // A sync that may get a lease, and what it asks for.
+  struct Want {
+    std::size_t sync = 0;
+    const Ask* ask = nullptr;
+  };
+
+  Result<void> LockSessionsAndLeases();
+  Result<void> LockChunksToSettle();
+  void PlanAll();
+  void PlanOne(SyncResult& result, Lease& lease, const Settlement& settlement);
+  Result<void> CountFailures();
+  void SettleAll();
+  Result<void> Compare();
+  Result<void> GrantAll();
+  Result<void> GrantJob(JobId job, std::vector<Want>& wants);
+  Result<void> GrantFrom(JobId job, std::int32_t from, std::int32_t to, std::vector<Want>& wants);
+  void GrantOne(Chunk& chunk, const Want& want);
+  // `wanted`: how many leases its session is about to get already.
+  bool MayHave(std::size_t sync, std::size_t wanted) const;
+  Result<void> Write();
+  void SendLeases();
+  // False if nothing was granted.
+  bool SendTries();
+  void AddTries(const Rows& rows);
+
+  Transaction& transaction_;
+  const Exchange& exchange_;
+  ExchangeResult result_;
+  std::map<SessionId, SessionState> sessions_;
+  std::set<JobId> active_;                 // of the jobs that are asked for
+  std::map<LeaseId, Lease> leases_;        // of these sessions, as they will be
+  std::set<LeaseId> settled_;              // of those: owe less than before
+  std::set<LeaseId> granted_;              // of those: new
+  std::map<SessionId, std::size_t> held_;  // how many leases each session has
+  std::map<ChunkKey, Chunk> chunks_;       // locked, as they will be
+  std::set<ChunkKey> changed_;
+  std::set<ReportKey> taken_;  // stored before, or by this transaction
+  std::vector<Plan> plans_;
+  std::vector<Report> reports_;
+  std::set<std::pair<JobId, std::int64_t>> exhausted_;  // failed items without retries left
+  std::set<JobId> dry_;
+  std::set<JobId> freed_;
+  std::set<JobId> chunk_done_;
+};
+
+}  // namespace tidemill

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+// Jobs from their draft to their end, as people's calls change them.
+#include "store/postgres/postgres_store.h"
+#include "store/postgres/rows.h"
+#include "store/rules.h"
+
+namespace tidemill {
+namespace {
+
+// A copy must not draw a number: people see these, and gaps make them ask what was lost. The
+// conflict clause is for copies that come at the same moment.
+const Statement kInsertJob{
+    "insert_job",
+    "insert into job (project, submit_key, name, millicpus, memory_bytes, retries, document, open)"
+    " select $1, $2, $3, $4, $5, $6, $7, $8 where not exists"
+    " (select 1 from job where project = $1 and submit_key = $2)"
+    " on conflict (project, submit_key) do nothing"};
+const Statement kJobByKey{"job_by_key", "select " TIDEMILL_JOB_COLUMNS
+                                        " from job where project = $1 and submit_key = $2"};
+const Statement kPartDigest{"part_digest",
+                            "select digest from part where job_id = $1 and part = $2"};
+const Statement kInsertPart{"insert_part",
+                            "insert into part (job_id, part, digest) values ($1, $2, $3)"};
+const Statement kGrowJob{
+    "grow_job",
+    "update job set parts = parts + 1, chunks = chunks + $2, items = items + $3,"
+    " touched_at = clock_timestamp() where job_id = $1 returning " TIDEMILL_JOB_COLUMNS};
+// Lengths and numbers are enough: all planes begin as zeros.
+const Statement kInsertChunks{
+    "insert_chunks",
+    "insert into chunk (job_id, chunk, first_item, done, failed, leased, parked, lost1, suspect)"
+    " select $1, k.chunk, k.first_item, z, z, z, z, z, z"
+    " from unnest($2, $3, $4) k (chunk, first_item, length),"
+    " lateral (select repeat('0', k.length)::varbit) zeros (z)"};
+const Statement kInsertItems{"insert_items",
+                             "insert into chunk_items (job_id, chunk, body)"
+                             " select $1, k.chunk, k.body from unnest($2, $3) k (chunk, body)"};
+const Statement kSetState{
+    "set_state",
+    "update job set state = $2::int where job_id = $1 returning " TIDEMILL_JOB_COLUMNS};
+const Statement kCloseJob{
+    "close_job", "update job set open = false where job_id = $1 returning " TIDEMILL_JOB_COLUMNS};
+
+Result<Job> LockJob(Transaction& transaction, JobId id) {
+  TIDEMILL_TRY(const Rows rows, transaction.One(kLockJob, Params().Big(id.number)));
+  if (rows.empty()) return NoSuchJob(id);
+  return ReadFirst(rows, ReadJob);
+}
+
+// Sets the state, tells the servers, and commits.
+Result<Job> SetState(Transaction& transaction, JobId id, JobState state) {
+  transaction.Send(kSetState, Params().Big(id.number).Int(static_cast<int>(state)));
+  transaction.Send(kBumpChange);
+  TIDEMILL_TRY(const std::vector<Rows> answers, transaction.Commit());
+  return ReadFirst(answers[0], ReadJob);
+}
+
+void SendChunks(Transaction& transaction, const Job& job,
+                const std::vector<NewChunkItems>& chunks) {
+  std::vector<std::int32_t> numbers, lengths, numbers_with_items;
+  std::vector<std::int64_t> first_items;
+  std::vector<std::string_view> bodies;
+  std::int32_t number = job.chunks;
+  std::int64_t first_item = job.items;
+  for (const NewChunkItems& chunk : chunks) {
+    numbers.push_back(number);
+    first_items.push_back(first_item);
+    lengths.push_back(chunk.length);
+    if (!chunk.body.empty()) {
+      numbers_with_items.push_back(number);
+      bodies.push_back(chunk.body);
+    }
+    ++number;
+    first_item += chunk.length;
+  }
+  const std::int64_t id = job.id.number;
+  transaction.Send(kInsertChunks, Params().Big(id).Ints(numbers).Bigs(first_items).Ints(lengths));
+  transaction.Send(kInsertItems, Params().Big(id).Ints(numbers_with_items).BytesList(bodies));
+  transaction.Send(kGrowJob, Params().Big(id).Int(number - job.chunks).Big(first_item - job.items));
+}
+
+}  // namespace
+
+Result<Job> PostgresStore::CreateJob(const NewJob& job) {
+  return Transact<Job>([&](Transaction& transaction) -> Result<Job> {
+    const JobSpec& spec = job.spec;
+    transaction.Send(kInsertJob, Params()
+                                     .Text(job.project)
+                                     .Text(job.key)
+                                     .Text(spec.name)
+                                     .Big(spec.resources.millicpus)
+                                     .Big(spec.resources.memory_bytes)
+                                     .Int(spec.retries)
+                                     .Text(spec.document)
+                                     .Flag(job.open));
+    transaction.Send(kJobByKey, Params().Text(job.project).Text(job.key));
+    TIDEMILL_TRY(const std::vector<Rows> answers, transaction.Commit());
+    // Between the two statements only DropStale can have taken it away.
+    if (answers[1].empty()) return Fail(Code::kUnavailable, "the draft was dropped just now");
+    return SameJobOrConflict(ReadFirst(answers[1], ReadJob), job);
+  });
+}
+
+Result<Job> PostgresStore::AddPart(JobId id, const NewPart& part) {
+  return Transact<Job>([&](Transaction& transaction) -> Result<Job> {
+    TIDEMILL_TRY(const Job job, LockJob(transaction, id));
+    if (part.number >= 0 && part.number < job.parts) {
+      TIDEMILL_TRY(const Rows stored,
+                   transaction.One(kPartDigest, Params().Big(id.number).Int(part.number)));
+      if (stored[0].Text() != part.digest) return OtherPartConflict(part.number);
+      return job;
+    }
+    TIDEMILL_TRY_VOID(MayAddPart(job, part));
+    transaction.Send(kInsertPart, Params().Big(id.number).Int(part.number).Bytes(part.digest));
+    SendChunks(transaction, job, ChunksOf(part));
+    if (job.state != JobState::kDraft) transaction.Send(kBumpChange);
+    TIDEMILL_TRY(const std::vector<Rows> answers, transaction.Commit());
+    return ReadFirst(answers[3], ReadJob);
+  });
+}
+
+Result<Job> PostgresStore::SealJob(JobId id, std::int32_t parts) {
+  return Transact<Job>([&](Transaction& transaction) -> Result<Job> {
+    TIDEMILL_TRY(const Job job, LockJob(transaction, id));
+    if (job.state != JobState::kDraft) return job;
+    if (job.parts != parts) return WrongPartsConflict(job, parts);
+    return SetState(transaction, id, JobState::kActive);
+  });
+}
+
+Result<Job> PostgresStore::CloseJob(JobId id) {
+  TIDEMILL_TRY(const Rows rows, Query(kCloseJob, Params().Big(id.number)));
+  if (rows.empty()) return NoSuchJob(id);
+  return ReadFirst(rows, ReadJob);
+}
+
+Result<Job> PostgresStore::Move(JobId id, JobState from, JobState to) {
+  return Transact<Job>([&](Transaction& transaction) -> Result<Job> {
+    TIDEMILL_TRY(const Job job, LockJob(transaction, id));
+    if (job.state == from) return SetState(transaction, id, to);
+    if (job.state != to) return WrongStateConflict(job);
+    return job;
+  });
+}
+
+Result<Job> PostgresStore::PauseJob(JobId id) {
+  return Move(id, JobState::kActive, JobState::kPaused);
+}
+
+Result<Job> PostgresStore::ResumeJob(JobId id) {
+  return Move(id, JobState::kPaused, JobState::kActive);
+}
+
+Result<Job> PostgresStore::CancelJob(JobId id) {
+  return Transact<Job>([&](Transaction& transaction) -> Result<Job> {
+    TIDEMILL_TRY(const Job job, LockJob(transaction, id));
+    if (job.state == JobState::kFinished) return WrongStateConflict(job);
+    if (job.state == JobState::kCancelling || job.state == JobState::kCancelled) return job;
+    return SetState(transaction, id, JobState::kCancelling);
+  });
+}
+
+}  // namespace tidemill

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+// The plans that matter, as PostgreSQL makes them for our prepared statements with our settings.
+#include <deque>
+
+#include <gtest/gtest.h>
+
+#include "store/postgres/rows.h"
+#include "store/postgres/statements.h"
+#include "store/postgres/test_database.h"
+
+namespace tidemill {
+namespace {
+
+const std::string kUuids = "array['00000000-0000-0001-0000-000000000001']::uuid[]";
+
+// Tables as they are in use: three jobs of 500 chunks, with leases, reports and tries.
+void Fill(TestDatabase& database) {
+  database.Sql(R"(
+    insert into job (project, submit_key, name, millicpus, memory_bytes, retries, document, state,
+                     open, chunks, items)
+      select 'p', j::text, 'job', 1000, 0, 0, '{}', case j when 3 then 3 else 1 end, false, 500,
+             32000 from generate_series(1, 3) j;
+    insert into chunk (job_id, chunk, first_item, done, failed, leased, parked, lost1, suspect)
+      select j, c, c * 64, case when c % 3 = 0 then ~ z else z end, z, z, z, z, z
+      from generate_series(1, 3) j, generate_series(0, 499) c,
+           lateral (select repeat('0', 64)::varbit) zeros (z);
+    insert into agent_session (session_id, machine, pool, millicpus, memory_bytes, expires_at)
+      select gen_random_uuid(), 'm', 'pool', 0, 0, now() from generate_series(1, 1000);
+    insert into lease (lease_id, session_id, job_id, chunk, round, mine)
+      select gen_random_uuid(), session_id, 1, 1, 0, B'1' from agent_session;
+    insert into report (job_id, chunk, lease_id, seq, round, kind, settled, ended, body)
+      select j, c, gen_random_uuid(), 0, 0, 0, B'1', B'1', ''
+      from generate_series(1, 3) j, generate_series(0, 499) c;
+    insert into item_try (job_id, item) select 1, i from generate_series(1, 1000) i;
+    analyze)");
+}
+
+class PlanTest : public testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    SharedDatabase().Clean();
+    Fill(SharedDatabase());
+  }
+  static void TearDownTestSuite() { SharedDatabase().Clean(); }
+
+  // `params` give the types, `values` the same again as SQL has them.
+  std::string Plan(const Statement& statement, const Params& params, const std::string& values) {
+    connection_->Send(statement, params);
+    Must(connection_->Flush());
+    const std::string& name = texts_.emplace_back("explain_" + std::string(statement.name));
+    const std::string& sql =
+        texts_.emplace_back("explain execute " + std::string(statement.name) + values);
+    connection_->Send({name.c_str(), sql.c_str()});
+    const std::vector<Rows> answers = Must(connection_->Flush());
+    std::string plan;
+    for (int i = 0; i < answers[0].size(); ++i) plan += answers[0][i].Text() + "\n";
+    return plan;
+  }
+
+  static void ExpectUses(const std::string& plan, const std::vector<std::string>& indexes) {
+    EXPECT_EQ(plan.find("Seq Scan"), std::string::npos) << plan;
+    for (const std::string& index : indexes) {
+      EXPECT_NE(plan.find(index), std::string::npos) << "no " << index << " in\n" << plan;
+    }
+  }
+
+ private:
+  std::deque<std::string> texts_;  // a connection keeps the names of what it has prepared
+  std::unique_ptr<Connection> connection_ = Must(Connection::Open(SharedDatabase().conninfo()));
+};
+
+TEST_F(PlanTest, AFreeChunkIsFoundFromTheCursorOnWithoutSorting) {
+  const std::string plan =
+      Plan(kFindFree, Params().Big(1).Int(200).Int(500).Int(2), "(1, 200, 500, 2)");
+  ExpectUses(plan, {"Index Scan using chunk_with_free", "chunk >= $2"});
+  EXPECT_EQ(plan.find("Sort"), std::string::npos) << plan;
+}
+
+TEST_F(PlanTest, ChunksAreLockedByTheirKeys) {
+  ExpectUses(
+      Plan(kLockChunks, ChunkKeys({{{1}, 4}, {{2}, 5}}), "(array[1, 2]::bigint[], array[4, 5])"),
+      {"Index Scan using chunk_pkey"});
+}
+
+TEST_F(PlanTest, ChunksAreWrittenByTheirKeys) {
+  const std::string bits = "array[B'1'::varbit]";
+  std::string values = "(array[1]::bigint[], array[9999], array[0]";
+  for (int plane = 0; plane < 6; ++plane) values += ", " + bits;
+  Chunk chunk = NewChunk({{1}, 9999}, 0, 1);
+  ExpectUses(Plan(kWriteChunks, ChunkPlanes({&chunk}), values + ")"),
+             {"Index Scan using chunk_pkey"});
+}
+
+TEST_F(PlanTest, SessionsAreRenewedByTheirIds) {
+  ExpectUses(Plan(kRenew, Params().Uuids(std::vector<SessionId>{{1, 1}}).Bigs({1}),
+                  "(" + kUuids + ", array[1]::bigint[])"),
+             {"agent_session_pkey", "LockRows"});
+}
+
+TEST_F(PlanTest, LeasesAreReadAndLockedByIndex) {
+  const std::vector<SessionId> sessions{{1, 1}};
+  const std::vector<LeaseId> leases{{1, 1}};
+  ExpectUses(Plan(kReadLeases, Params().Uuids(sessions), "(" + kUuids + ")"), {"lease_of_session"});
+  ExpectUses(
+      Plan(kLockLeases, Params().Uuids(leases).Uuids(sessions), "(" + kUuids + ", " + kUuids + ")"),
+      {"lease_pkey", "lease_of_session"});
+  ExpectUses(Plan(kLockLeasesOfSessions, Params().Uuids(sessions), "(" + kUuids + ")"),
+             {"lease_of_session"});
+}
+
+TEST_F(PlanTest, TakenReportsAreLookedUpByTheirWholeKey) {
+  ExpectUses(
+      Plan(kTakenReports, ChunkKeys({{{1}, 4}}).Uuids(std::vector<LeaseId>{{1, 1}}).Ints({0}),
+           "(array[1]::bigint[], array[4], " + kUuids + ", array[0])"),
+      {"using report_pkey", "(lease_id = k.lease) AND (seq = k.seq)"});
+}
+
+TEST_F(PlanTest, TriesAreReadByRange) {
+  ExpectUses(Plan(kReadTries, Params().Bigs({1}).Bigs({5}).Bigs({9}),
+                  "(array[1]::bigint[], array[5]::bigint[], array[9]::bigint[])"),
+             {"item_try_pkey", "item >= k.first"});
+}
+
+TEST_F(PlanTest, CountingReadsTheChunksOfOneJob) {
+  ExpectUses(Plan(kCountItems, Params().Big(1), "(1)"), {"job_pkey", "on chunk c", "job_id ="});
+}
+
+TEST_F(PlanTest, RunnableAndSweepableJobsAreFoundAmongTheLiveOnes) {
+  ExpectUses(Plan(kListRunnable, Params().Int(10), "(10)"), {"job_live", "chunk_with_free"});
+  ExpectUses(Plan(kListSweepable, Params().Int(10), "(10)"), {"job_live", "chunk_not_done"});
+}
+
+TEST_F(PlanTest, ChunksToRollUpAreFoundByTheirOwnIndex) {
+  const std::string plan = Plan(kLockToRoll, Params().Int(8), "(8)");
+  ExpectUses(plan, {"Index Scan using chunk_to_roll"});
+  EXPECT_EQ(plan.find("Sort"), std::string::npos) << plan;
+}
+
+}  // namespace
+}  // namespace tidemill

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <condition_variable>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "store/postgres/connection.h"
+#include "store/store.h"
+
+namespace tidemill {
+
+struct PostgresOptions {
+  std::string conninfo;
+  // A server needs a few: exchanges in flight, reads of people, its own upkeep.
+  int connections = 4;
+};
+
+// The store on PostgreSQL 15 or newer. Any thread; a call waits while all connections are in use.
+//
+// Transactions take their locks in one order, so that none can wait in a circle:
+// sessions, leases, chunks, job; each ascending by id. Grants only ever skip what is locked.
+class PostgresStore : public Store {
+ public:
+  explicit PostgresStore(PostgresOptions options) : options_(std::move(options)) {}
+
+  // Brings the schema up to this program's, under a lock: any number of servers may start at once.
+  // Answers how many migrations were applied.
+  Result<int> Migrate();
+
+  Result<Job> CreateJob(const NewJob& job) override;
+  Result<Job> AddPart(JobId id, const NewPart& part) override;
+  Result<Job> SealJob(JobId id, std::int32_t parts) override;
+  Result<Job> CloseJob(JobId id) override;
+  Result<Job> PauseJob(JobId id) override;
+  Result<Job> ResumeJob(JobId id) override;
+  Result<Job> CancelJob(JobId id) override;
+  Result<Reopened> ReopenJob(JobId id, const ReopenWhich& which) override;
+  Result<Swept> SweepJob(JobId id) override;
+  Result<std::int64_t> DropStale(Duration age) override;
+
+  Result<Session> Join(const NewSession& session) override;
+  Result<void> Drain(SessionId id) override;
+  Result<ExchangeResult> Run(const Exchange& exchange) override;
+  Result<Reaped> Reap(int limit) override;
+
+  Result<Job> FindJob(JobId id) override;
+  Result<JobCounts> CountItems(JobId id) override;
+  Result<std::vector<Job>> ListJobs(const JobFilter& filter) override;
+  Result<std::vector<RunnableJob>> ListRunnable(int limit) override;
+  Result<std::vector<JobId>> ListSweepable(int limit) override;
+  Result<std::vector<Chunk>> ListChunks(JobId id, const ChunkFilter& filter) override;
+  Result<ChunkItems> FindItems(ChunkKey key) override;
+  Result<std::vector<ChunkStat>> ListStats(JobId id, std::int32_t from, int limit) override;
+  Result<std::vector<Report>> ListReports(ChunkKey key) override;
+
+  Result<RolledUp> RollUp(int limit, const RollUpMaker& make) override;
+  Result<ChangeMark> ReadChange() override;
+  Result<void> Announce() override;
+  Result<StoreState> Dump(std::optional<JobId> only, Bodies bodies) override;
+
+ private:
+  Result<std::unique_ptr<Connection>> Borrow();
+  void GiveBack(std::unique_ptr<Connection> connection);
+
+  // Runs `body` in a transaction, again if another transaction was in the way. The body commits.
+  template <typename T>
+  Result<T> Transact(const std::function<Result<T>(Transaction&)>& body);
+  // One statement that is a transaction by itself.
+  Result<Rows> Query(const Statement& statement, const Params& params = {});
+  Result<Job> Move(JobId id, JobState from, JobState to);
+
+  const PostgresOptions options_;
+  std::mutex mutex_;
+  std::condition_variable returned_;
+  // Guarded by mutex_.
+  std::vector<std::unique_ptr<Connection>> idle_;
+  int borrowed_ = 0;
+};
+
+// Another transaction may be in the way this often before the caller hears of it.
+inline constexpr int kTransactionTries = 5;
+
+template <typename T>
+Result<T> PostgresStore::Transact(const std::function<Result<T>(Transaction&)>& body) {
+  for (int tries = 1;; ++tries) {
+    TIDEMILL_TRY(std::unique_ptr<Connection> connection, Borrow());
+    bool again = false;
+    Result<T> result = [&]() -> Result<T> {
+      Transaction transaction(*connection);
+      Result<T> tried = body(transaction);
+      again = !tried && connection->contended() && tries < kTransactionTries;
+      return tried;
+    }();
+    GiveBack(std::move(connection));
+    if (!again) return result;
+  }
+}
+
+}  // namespace tidemill

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "store/postgres/rows.h"
+
+namespace tidemill {
+
+const Statement kLockChunks{"lock_chunks", "select " TIDEMILL_CHUNK_COLUMNS
+                                           " from unnest($1, $2) k (job, chunk)"
+                                           " join chunk c on c.job_id = k.job and c.chunk = k.chunk"
+                                           " order by c.job_id, c.chunk for no key update of c"};
+
+const Statement kWriteChunks{
+    "write_chunks",
+    "update chunk c set round = k.round, done = k.done, failed = k.failed, leased = k.leased,"
+    " parked = k.parked, lost1 = k.lost1, suspect = k.suspect"
+    " from unnest($1, $2, $3, $4, $5, $6, $7, $8, $9)"
+    " k (job, chunk, round, done, failed, leased, parked, lost1, suspect)"
+    " where c.job_id = k.job and c.chunk = k.chunk"};
+
+const Statement kReadJob{"read_job", "select " TIDEMILL_JOB_COLUMNS " from job where job_id = $1"};
+
+const Statement kLockJob{
+    "lock_job", "select " TIDEMILL_JOB_COLUMNS " from job where job_id = $1 for no key update"};
+
+const Statement kBumpChange{"bump_change", "update change set seq = seq + 1"};
+
+Job ReadJob(Row& row) {
+  Job job;
+  job.id.number = row.Big();
+  job.project = row.Text();
+  job.key = row.Text();
+  job.spec.name = row.Text();
+  job.spec.resources.millicpus = row.Big();
+  job.spec.resources.memory_bytes = row.Big();
+  job.spec.retries = row.Int();
+  job.spec.document = row.Text();
+  job.state = static_cast<JobState>(row.Small());
+  job.open = row.Flag();
+  job.round = row.Int();
+  job.parts = row.Int();
+  job.chunks = row.Int();
+  job.items = row.Big();
+  job.created_ms = row.Time() / 1000;
+  return job;
+}
+
+Chunk ReadChunk(Row& row) {
+  Chunk chunk;
+  chunk.key.job.number = row.Big();
+  chunk.key.chunk = row.Int();
+  chunk.first_item = row.Big();
+  chunk.round = row.Int();
+  chunk.done = row.BitString();
+  chunk.failed = row.BitString();
+  chunk.leased = row.BitString();
+  chunk.parked = row.BitString();
+  chunk.lost1 = row.BitString();
+  chunk.suspect = row.BitString();
+  return chunk;
+}
+
+Lease ReadLease(Row& row) {
+  Lease lease;
+  lease.id = row.Uuid<LeaseId>();
+  lease.session = row.Uuid<SessionId>();
+  lease.chunk.job.number = row.Big();
+  lease.chunk.chunk = row.Int();
+  lease.round = row.Int();
+  lease.mine = row.BitString();
+  return lease;
+}
+
+Report ReadReport(Row& row) {
+  Report report;
+  report.chunk.job.number = row.Big();
+  report.chunk.chunk = row.Int();
+  report.lease = row.Uuid<LeaseId>();
+  report.seq = row.Int();
+  report.round = row.Int();
+  report.kind = static_cast<ReportKind>(row.Small());
+  report.settled = row.BitString();
+  report.ended = row.BitString();
+  report.body = row.Text();
+  return report;
+}
+
+ItemTry ReadTry(Row& row) {
+  ItemTry item_try;
+  item_try.job.number = row.Big();
+  item_try.item = row.Big();
+  item_try.attempts = row.Int();
+  item_try.lost = row.Int();
+  return item_try;
+}
+
+ChunkStat ReadStat(Row& row) {
+  ChunkStat stat;
+  stat.chunk.job.number = row.Big();
+  stat.chunk.chunk = row.Int();
+  stat.round = row.Int();
+  stat.ended = row.BitString();
+  stat.block = row.Text();
+  stat.summary = row.Text();
+  return stat;
+}
+
+Session ReadSession(Row& row) {
+  Session session;
+  session.id = row.Uuid<SessionId>();
+  session.machine = row.Text();
+  session.pool = row.Text();
+  session.shape.millicpus = row.Big();
+  session.shape.memory_bytes = row.Big();
+  session.state = static_cast<SessionState>(row.Small());
+  return session;
+}
+
+Params ChunkKeys(const std::vector<ChunkKey>& keys) {
+  std::vector<std::int64_t> jobs;
+  std::vector<std::int32_t> numbers;
+  for (const ChunkKey& key : keys) {
+    jobs.push_back(key.job.number);
+    numbers.push_back(key.chunk);
+  }
+  return Params().Bigs(jobs).Ints(numbers);
+}
+
+Params ChunkPlanes(const std::vector<const Chunk*>& chunks) {
+  std::vector<ChunkKey> keys;
+  std::vector<std::int32_t> rounds;
+  std::vector<Bits> done, failed, leased, parked, lost1, suspect;
+  for (const Chunk* chunk : chunks) {
+    keys.push_back(chunk->key);
+    rounds.push_back(chunk->round);
+    done.push_back(chunk->done);
+    failed.push_back(chunk->failed);
+    leased.push_back(chunk->leased);
+    parked.push_back(chunk->parked);
+    lost1.push_back(chunk->lost1);
+    suspect.push_back(chunk->suspect);
+  }
+  Params params = ChunkKeys(keys);
+  params.Ints(rounds).BitStrings(done).BitStrings(failed).BitStrings(leased);
+  return params.BitStrings(parked).BitStrings(lost1).BitStrings(suspect);
+}
+
+}  // namespace tidemill

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <vector>
+
+#include "model/chunk.h"
+#include "model/job.h"
+#include "model/lease.h"
+#include "model/session.h"
+#include "store/postgres/connection.h"
+#include "store/postgres/values.h"
+#include "store/rows.h"
+
+// Rows of tables as nouns. Each list of columns stands beside the function that reads it.
+namespace tidemill {
+
+#define TIDEMILL_JOB_COLUMNS                                                                     \
+  "job_id, project, submit_key, name, millicpus, memory_bytes, retries, document, state, open, " \
+  "round, parts, chunks, items, created_at"
+Job ReadJob(Row& row);
+
+#define TIDEMILL_CHUNK_COLUMNS                                                                \
+  "c.job_id, c.chunk, c.first_item, c.round, c.done, c.failed, c.leased, c.parked, c.lost1, " \
+  "c.suspect"
+Chunk ReadChunk(Row& row);
+
+#define TIDEMILL_LEASE_COLUMNS "lease_id, session_id, job_id, chunk, round, mine"
+Lease ReadLease(Row& row);
+
+#define TIDEMILL_REPORT_COLUMNS \
+  "r.job_id, r.chunk, r.lease_id, r.seq, r.round, r.kind, r.settled, r.ended, r.body"
+Report ReadReport(Row& row);
+
+#define TIDEMILL_TRY_COLUMNS "t.job_id, t.item, t.attempts, t.lost"
+ItemTry ReadTry(Row& row);
+
+#define TIDEMILL_STAT_COLUMNS "s.job_id, s.chunk, s.round, s.ended, s.block, s.summary"
+ChunkStat ReadStat(Row& row);
+
+#define TIDEMILL_SESSION_COLUMNS "session_id, machine, pool, millicpus, memory_bytes, state"
+Session ReadSession(Row& row);
+
+// Locks chunks, lowest first, and reads them as they are once locked.
+extern const Statement kLockChunks;
+Params ChunkKeys(const std::vector<ChunkKey>& keys);
+// Writes all planes of chunks that are locked.
+extern const Statement kWriteChunks;
+Params ChunkPlanes(const std::vector<const Chunk*>& chunks);
+
+template <typename Read>
+auto ReadFirst(const Rows& rows, Read read) {
+  Row row = rows[0];
+  return read(row);
+}
+
+template <typename Read>
+auto ReadAll(const Rows& rows, Read read) {
+  std::vector<decltype(ReadFirst(rows, read))> all;
+  all.reserve(static_cast<std::size_t>(rows.size()));
+  for (int i = 0; i < rows.size(); ++i) {
+    Row row = rows[i];
+    all.push_back(read(row));
+  }
+  return all;
+}
+
+extern const Statement kReadJob;
+extern const Statement kLockJob;
+extern const Statement kBumpChange;
+
+}  // namespace tidemill

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+// Sessions begin, drain, and end when nobody has heard of them for too long.
+#include <map>
+#include <set>
+
+#include "store/postgres/postgres_store.h"
+#include "store/postgres/rows.h"
+#include "store/postgres/statements.h"
+#include "store/rules.h"
+
+namespace tidemill {
+
+// A statement of its own: it sees the leases of an exchange that held a session until just now.
+const Statement kLockLeasesOfSessions{"lock_leases_of_sessions",
+                                      "select " TIDEMILL_LEASE_COLUMNS
+                                      " from lease where session_id = any ($1)"
+                                      " order by lease_id for no key update"};
+
+namespace {
+
+const Statement kJoin{
+    "join_session",
+    "insert into agent_session (session_id, machine, pool, millicpus, memory_bytes, expires_at)"
+    " values ($1, $2, $3, $4, $5, clock_timestamp() + $6 * interval '1 us')"
+    " on conflict (session_id) do nothing"};
+const Statement kReadSession{
+    "read_session", "select " TIDEMILL_SESSION_COLUMNS " from agent_session where session_id = $1"};
+const Statement kDrain{"drain_session",
+                       "update agent_session set state = 1 where session_id = $1 and state < 2"};
+const Statement kLockExpired{"lock_expired",
+                             "select session_id from agent_session"
+                             " where state < 2 and expires_at < clock_timestamp()"
+                             " order by session_id limit $1 for no key update skip locked"};
+const Statement kBury{"bury_sessions",
+                      "update agent_session set state = 2, ended_at = clock_timestamp()"
+                      " where session_id = any ($1)"};
+const Statement kDropLeases{"drop_leases", "delete from lease where session_id = any ($1)"};
+const Statement kCountLosses{
+    "count_losses",
+    "insert into item_try as t (job_id, item, lost)"
+    " select k.job, k.item, 2 from unnest($1, $2) k (job, item) order by k.job, k.item"
+    " on conflict (job_id, item) do update set lost = greatest(t.lost, 1) + 1"
+    " returning t.job_id, t.item, t.lost"};
+const Statement kInsertLostReports{
+    "insert_lost_reports",
+    "insert into report (job_id, chunk, lease_id, seq, round, kind, settled, ended, body)"
+    " select k.job, k.chunk, k.lease, $6, k.round, 1, k.ended, k.ended, ''"
+    " from unnest($1, $2, $3, $4, $5) k (job, chunk, lease, round, ended)"};
+
+// The leases of sessions that are being reaped, and what becomes of their items.
+class LostLeases {
+ public:
+  LostLeases(Transaction& transaction, std::vector<Lease> leases)
+      : transaction_(transaction), leases_(std::move(leases)) {}
+
+  Result<void> Lose(Reaped& reaped) {
+    TIDEMILL_TRY_VOID(LockChunks());
+    TIDEMILL_TRY_VOID(Count());
+    std::set<JobId> jobs;
+    std::vector<const Chunk*> written;
+    for (const Lease& lease : leases_) {
+      Chunk& chunk = chunks_.at(lease.chunk);
+      Bits exhausted(chunk.length());
+      for (const int offset : lease.mine.Indexes()) {
+        if (exhausted_.contains({chunk.key.job, chunk.first_item + offset})) exhausted.Set(offset);
+      }
+      const Bits ended = ApplyLoss(chunk, LossesOf(chunk, lease.mine), exhausted);
+      if (ended.Any()) reports_.push_back({&lease, ended});
+      reaped.items_lost += lease.mine.Count();
+      reaped.items_failed += ended.Count();
+      jobs.insert(lease.chunk.job);
+    }
+    for (const auto& [key, chunk] : chunks_) written.push_back(&chunk);
+    transaction_.Send(kWriteChunks, ChunkPlanes(written));
+    SendReports();
+    reaped.jobs.assign(jobs.begin(), jobs.end());
+    return {};
+  }
+
+ private:
+  Result<void> LockChunks() {
+    std::set<ChunkKey> keys;
+    for (const Lease& lease : leases_) keys.insert(lease.chunk);
+    TIDEMILL_TRY(
+        const Rows rows,
+        transaction_.One(kLockChunks, ChunkKeys(std::vector<ChunkKey>(keys.begin(), keys.end()))));
+    for (const Chunk& chunk : ReadAll(rows, ReadChunk)) chunks_.emplace(chunk.key, chunk);
+    return {};
+  }
+
+  // Only items that were lost before have a count; the first loss is a bit.
+  Result<void> Count() {
+    std::vector<std::int64_t> jobs, items;
+    for (const Lease& lease : leases_) {
+      const Chunk& chunk = chunks_.at(lease.chunk);
+      const LossMasks masks = LossesOf(chunk, lease.mine);
+      for (const int offset : (masks.twice | masks.more).Indexes()) {
+        jobs.push_back(chunk.key.job.number);
+        items.push_back(chunk.first_item + offset);
+      }
+    }
+    if (items.empty()) return {};
+    TIDEMILL_TRY(const Rows rows, transaction_.One(kCountLosses, Params().Bigs(jobs).Bigs(items)));
+    for (int i = 0; i < rows.size(); ++i) {
+      Row row = rows[i];
+      const JobId job{row.Big()};
+      const std::int64_t item = row.Big();
+      if (row.Int() >= limits::kMaxLost) exhausted_.emplace(job, item);
+    }
+    return {};
+  }
+
+  void SendReports() {
+    if (reports_.empty()) return;
+    std::vector<ChunkKey> keys;
+    std::vector<LeaseId> leases;
+    std::vector<std::int32_t> rounds;
+    std::vector<Bits> ended;
+    for (const auto& [lease, bits] : reports_) {
+      keys.push_back(lease->chunk);
+      leases.push_back(lease->id);
+      rounds.push_back(lease->round);
+      ended.push_back(bits);
+    }
+    Params params = ChunkKeys(keys);
+    params.Uuids(leases).Ints(rounds).BitStrings(ended).Int(kReaperSeq);
+    transaction_.Send(kInsertLostReports, params);
+  }
+
+  Transaction& transaction_;
+  const std::vector<Lease> leases_;
+  std::map<ChunkKey, Chunk> chunks_;
+  std::set<std::pair<JobId, std::int64_t>> exhausted_;
+  std::vector<std::pair<const Lease*, Bits>> reports_;
+};
+
+}  // namespace
+
+Result<Session> PostgresStore::Join(const NewSession& session) {
+  return Transact<Session>([&](Transaction& transaction) -> Result<Session> {
+    transaction.Send(kJoin, Params()
+                                .Uuid(session.id)
+                                .Text(session.machine)
+                                .Text(session.pool)
+                                .Big(session.shape.millicpus)
+                                .Big(session.shape.memory_bytes)
+                                .Big(session.life.count()));
+    transaction.Send(kReadSession, Params().Uuid(session.id));
+    TIDEMILL_TRY(const std::vector<Rows> answers, transaction.Commit());
+    return ReadFirst(answers[1], ReadSession);
+  });
+}
+
+Result<void> PostgresStore::Drain(SessionId id) {
+  TIDEMILL_TRY(const Rows rows, Query(kDrain, Params().Uuid(id)));
+  if (rows.touched() == 0) return NoSuchSession(id);
+  return {};
+}
+
+Result<Reaped> PostgresStore::Reap(int limit) {
+  return Transact<Reaped>([&](Transaction& transaction) -> Result<Reaped> {
+    Reaped reaped;
+    TIDEMILL_TRY(const Rows expired, transaction.One(kLockExpired, Params().Int(limit)));
+    if (expired.empty()) return reaped;
+    for (int i = 0; i < expired.size(); ++i) {
+      reaped.sessions.push_back(expired[i].Uuid<SessionId>());
+    }
+    const Params sessions = Params().Uuids(reaped.sessions);
+    TIDEMILL_TRY(const Rows rows, transaction.One(kLockLeasesOfSessions, sessions));
+    LostLeases lost(transaction, ReadAll(rows, ReadLease));
+    if (!rows.empty()) TIDEMILL_TRY_VOID(lost.Lose(reaped));
+    transaction.Send(kDropLeases, sessions);
+    transaction.Send(kBury, sessions);
+    TIDEMILL_TRY(const auto committed, transaction.Commit());
+    return reaped;
+  });
+}
+
+}  // namespace tidemill

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "store/postgres/connection.h"
+
+// Statements that must go by an index however large the tables are: plan_test.cc asks PostgreSQL.
+// Each is defined beside the code that sends it.
+namespace tidemill {
+
+extern const Statement kRenew;
+extern const Statement kReadLeases;
+extern const Statement kLockLeases;
+extern const Statement kTakenReports;
+extern const Statement kFindFree;
+extern const Statement kReadTries;
+extern const Statement kCountItems;
+extern const Statement kListRunnable;
+extern const Statement kListSweepable;
+extern const Statement kLockLeasesOfSessions;
+extern const Statement kLockToRoll;
+
+}  // namespace tidemill

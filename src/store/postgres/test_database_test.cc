@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "store/postgres/test_database.h"
+
+#include <unistd.h>
+
+#include <cstdlib>
+#include <optional>
+
+namespace tidemill {
+namespace {
+
+std::string ClusterConninfo() {
+  const char* conninfo = std::getenv("TIDEMILL_TEST_PG");
+  if (conninfo == nullptr) {
+    throw std::runtime_error("TIDEMILL_TEST_PG is not set; run under tools/with_postgres.py");
+  }
+  return conninfo;
+}
+
+std::vector<std::string> Execute(const std::string& conninfo, const std::string& sql) {
+  const std::unique_ptr<PGconn, decltype(&PQfinish)> connection(PQconnectdb(conninfo.c_str()),
+                                                                &PQfinish);
+  const Rows rows(PQexec(connection.get(), sql.c_str()));
+  const ExecStatusType status = PQresultStatus(rows.get());
+  if (status != PGRES_COMMAND_OK && status != PGRES_TUPLES_OK) {
+    throw std::runtime_error(sql + ": " + PQerrorMessage(connection.get()));
+  }
+  std::vector<std::string> cells;
+  for (int row = 0; row < PQntuples(rows.get()); ++row) {
+    for (int column = 0; column < PQnfields(rows.get()); ++column) {
+      cells.emplace_back(PQgetvalue(rows.get(), row, column));
+    }
+  }
+  return cells;
+}
+
+std::optional<TestDatabase>& Shared() {
+  static std::optional<TestDatabase> shared;
+  return shared;
+}
+
+// Drops it while the cluster is still there to be asked.
+class DropShared : public testing::Environment {
+ public:
+  void TearDown() override { Shared().reset(); }
+};
+const testing::Environment* const kDropShared =
+    testing::AddGlobalTestEnvironment(new DropShared);  // gtest owns it
+
+}  // namespace
+
+TestDatabase::TestDatabase() {
+  SystemRandom random;
+  name_ = "t_" + std::to_string(getpid()) + "_" + std::to_string(random.Next());
+  Execute(ClusterConninfo(), "create database " + name_);
+  Execute(ClusterConninfo(), "alter database " + name_ + " set synchronous_commit = off");
+  conninfo_ = ClusterConninfo() + " dbname=" + name_;
+  Must(PostgresStore({conninfo_, 1}).Migrate());
+}
+
+TestDatabase::~TestDatabase() {
+  Execute(ClusterConninfo(), "drop database if exists " + name_ + " with (force)");
+}
+
+void TestDatabase::Clean() {
+  Sql("delete from report; delete from lease; delete from agent_session; delete from job;"
+      " update change set seq = 0; alter table job alter column job_id restart with 1");
+}
+
+std::vector<std::string> TestDatabase::Sql(const std::string& sql) {
+  return Execute(conninfo_, sql);
+}
+
+TestDatabase& SharedDatabase() {
+  if (!Shared()) Shared().emplace();
+  return *Shared();
+}
+
+TEST(TestDatabase, HasOurTablesAndIsEmptyAfterCleaning) {
+  TestDatabase& database = SharedDatabase();
+  database.Sql("insert into agent_session values (gen_random_uuid(), '', '', 0, 0, 0, now())");
+  database.Clean();
+  EXPECT_EQ(database.Sql("select count(*) from agent_session"), std::vector<std::string>{"0"});
+}
+
+}  // namespace tidemill

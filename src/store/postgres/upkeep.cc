@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a server does beside its calls: rolling up, cleaning up, noticing changes, checking.
+#include <map>
+
+#include "base/check.h"
+#include "store/postgres/postgres_store.h"
+#include "store/postgres/rows.h"
+#include "store/postgres/statements.h"
+#include "store/rules.h"
+
+namespace tidemill {
+
+const Statement kLockToRoll{"lock_to_roll",
+                            "select " TIDEMILL_CHUNK_COLUMNS
+                            " from chunk c where c.all_done and not c.rolled"
+                            " order by c.job_id, c.chunk limit $1 for no key update skip locked"};
+
+namespace {
+
+const Statement kTakeReports{"take_reports",
+                             "select " TIDEMILL_REPORT_COLUMNS
+                             " from unnest($1, $2) k (job, chunk)"
+                             " join report r on r.job_id = k.job and r.chunk = k.chunk"
+                             " order by r.job_id, r.chunk, r.lease_id, r.seq"};
+const Statement kDropReports{"drop_reports",
+                             "delete from report r using unnest($1, $2) k (job, chunk)"
+                             " where r.job_id = k.job and r.chunk = k.chunk"};
+const Statement kInsertStats{"insert_stats",
+                             "insert into chunk_stat (job_id, chunk, round, ended, block, summary)"
+                             " select * from unnest($1, $2, $3, $4, $5, $6)"};
+const Statement kMarkRolled{"mark_rolled",
+                            "update chunk c set rolled = true from unnest($1, $2) k (job, chunk)"
+                            " where c.job_id = k.job and c.chunk = k.chunk"};
+
+const Statement kDropDrafts{"drop_drafts",
+                            "delete from job where state = 0"
+                            " and touched_at < clock_timestamp() - $1 * interval '1 us'"};
+const Statement kDropSessions{"drop_sessions",
+                              "delete from agent_session where state = 2"
+                              " and ended_at < clock_timestamp() - $1 * interval '1 us'"};
+
+const Statement kReadChange{"read_change", "select seq, clock_timestamp() from change"};
+
+const Statement kDumpSessions{"dump_sessions",
+                              "select " TIDEMILL_SESSION_COLUMNS
+                              " from agent_session where $1 = 0 or session_id in"
+                              " (select l.session_id from lease l where l.job_id = $1)"
+                              " order by session_id"};
+const Statement kDumpJobs{"dump_jobs", "select " TIDEMILL_JOB_COLUMNS
+                                       " from job where ($1 = 0 or job_id = $1) order by job_id"};
+const Statement kDumpChunks{"dump_chunks",
+                            "select " TIDEMILL_CHUNK_COLUMNS
+                            ", c.rolled from chunk c where c.job_id = $1 order by c.chunk"};
+const Statement kDumpLeases{"dump_leases", "select " TIDEMILL_LEASE_COLUMNS
+                                           " from lease where job_id = $1 order by lease_id"};
+const Statement kDumpTries{"dump_tries", "select " TIDEMILL_TRY_COLUMNS
+                                         " from item_try t where t.job_id = $1 order by t.item"};
+const Statement kDumpReports{"dump_reports",
+                             "select r.job_id, r.chunk, r.lease_id, r.seq, r.round, r.kind,"
+                             " r.settled, r.ended, case when $2 then r.body else '' end"
+                             " from report r where r.job_id = $1 order by r.lease_id, r.seq"};
+const Statement kDumpStats{"dump_stats",
+                           "select s.job_id, s.chunk, s.round, s.ended,"
+                           " case when $2 then s.block else '' end,"
+                           " case when $2 then s.summary else '' end"
+                           " from chunk_stat s where s.job_id = $1 order by s.chunk, s.round"};
+
+Result<JobDump> DumpJob(Transaction& transaction, const Job& job, Bodies bodies) {
+  const Params id = Params().Big(job.id.number);
+  const Params id_and_bodies = Params(id).Flag(bodies == Bodies::kWith);
+  transaction.Send(kDumpChunks, id);
+  transaction.Send(kDumpLeases, id);
+  transaction.Send(kDumpTries, id);
+  transaction.Send(kDumpReports, id_and_bodies);
+  transaction.Send(kDumpStats, id_and_bodies);
+  TIDEMILL_TRY(const std::vector<Rows> answers, transaction.Flush());
+  JobDump dump;
+  dump.job = job;
+  dump.chunks = ReadAll(answers[0], [](Row& row) {
+    Chunk chunk = ReadChunk(row);
+    return StoredChunk{std::move(chunk), row.Flag()};
+  });
+  dump.leases = ReadAll(answers[1], ReadLease);
+  dump.tries = ReadAll(answers[2], ReadTry);
+  dump.reports = ReadAll(answers[3], ReadReport);
+  dump.stats = ReadAll(answers[4], ReadStat);
+  return dump;
+}
+
+}  // namespace
+
+Result<RolledUp> PostgresStore::RollUp(int limit, const RollUpMaker& make) {
+  return Transact<RolledUp>([&](Transaction& transaction) -> Result<RolledUp> {
+    TIDEMILL_TRY(const Rows rows, transaction.One(kLockToRoll, Params().Int(limit)));
+    if (rows.empty()) return RolledUp{};
+    const std::vector<Chunk> chunks = ReadAll(rows, ReadChunk);
+    std::vector<ChunkKey> keys;
+    for (const Chunk& chunk : chunks) keys.push_back(chunk.key);
+    TIDEMILL_TRY(const Rows report_rows, transaction.One(kTakeReports, ChunkKeys(keys)));
+    std::map<ChunkKey, std::vector<Report>> reports;
+    for (Report& report : ReadAll(report_rows, ReadReport)) {
+      reports[report.chunk].push_back(std::move(report));
+    }
+    std::vector<std::int32_t> rounds;
+    std::vector<Bits> ended;
+    std::vector<RollUpText> texts;
+    for (const Chunk& chunk : chunks) {
+      Bits bits(chunk.length());
+      for (const Report& report : reports[chunk.key]) bits |= report.ended;
+      rounds.push_back(chunk.round);
+      ended.push_back(bits);
+      texts.push_back(make(chunk, reports[chunk.key]));
+    }
+    std::vector<std::string_view> blocks, summaries;
+    for (const RollUpText& text : texts) {
+      blocks.push_back(text.block);
+      summaries.push_back(text.summary);
+    }
+    transaction.Send(kDropReports, ChunkKeys(keys));
+    transaction.Send(
+        kInsertStats,
+        ChunkKeys(keys).Ints(rounds).BitStrings(ended).BytesList(blocks).BytesList(summaries));
+    transaction.Send(kMarkRolled, ChunkKeys(keys));
+    TIDEMILL_TRY(const std::vector<Rows> answers, transaction.Commit());
+    // The chunks are locked, so nobody can have added a report that was not read.
+    TIDEMILL_CHECK(answers[0].touched() == report_rows.size());
+    return RolledUp{static_cast<std::int32_t>(chunks.size()), answers[0].touched()};
+  });
+}
+
+Result<std::int64_t> PostgresStore::DropStale(Duration age) {
+  return Transact<std::int64_t>([&](Transaction& transaction) -> Result<std::int64_t> {
+    transaction.Send(kDropDrafts, Params().Big(age.count()));
+    transaction.Send(kDropSessions, Params().Big(age.count()));
+    TIDEMILL_TRY(const std::vector<Rows> answers, transaction.Commit());
+    return answers[0].touched() + answers[1].touched();
+  });
+}
+
+Result<ChangeMark> PostgresStore::ReadChange() {
+  TIDEMILL_TRY(const Rows rows, Query(kReadChange));
+  Row row = rows[0];
+  ChangeMark mark;
+  mark.seq = row.Big();
+  mark.clock_us = row.Time();
+  return mark;
+}
+
+Result<void> PostgresStore::Announce() {
+  TIDEMILL_TRY_VOID(Query(kBumpChange));
+  return {};
+}
+
+Result<StoreState> PostgresStore::Dump(std::optional<JobId> only, Bodies bodies) {
+  return Transact<StoreState>([&](Transaction& transaction) -> Result<StoreState> {
+    transaction.ReadOnly();
+    const Params which = Params().Big(only ? only->number : 0);
+    transaction.Send(kDumpSessions, which);
+    transaction.Send(kDumpJobs, which);
+    TIDEMILL_TRY(const std::vector<Rows> answers, transaction.Flush());
+    StoreState state;
+    state.sessions = ReadAll(answers[0], ReadSession);
+    for (const Job& job : ReadAll(answers[1], ReadJob)) {
+      TIDEMILL_TRY(JobDump dump, DumpJob(transaction, job, bodies));
+      state.jobs.push_back(std::move(dump));
+    }
+    return state;
+  });
+}
+
+}  // namespace tidemill

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/bits.h"
+#include "model/chunk.h"
+#include "model/job.h"
+#include "model/lease.h"
+#include "model/session.h"
+
+// What goes into a store and comes out of it, as plain values.
+namespace tidemill {
+
+struct NewChunkItems {
+  std::int32_t length = 0;
+  std::string body;  // zstd of the items, a line each; empty for items of a bare range
+};
+
+struct NewPart {
+  std::int32_t number = 0;
+  std::string digest;                 // of the part as it came: tells a copy from another part
+  std::vector<NewChunkItems> chunks;  // either these,
+  std::int64_t range_items = 0;       // or this many items that are nothing but their numbers
+};
+
+struct ReopenWhich {
+  std::vector<std::int64_t> items;  // those of them that are done; empty: all that have failed
+};
+
+struct Reopened {
+  std::int64_t items = 0;
+  std::int32_t round = 0;
+  bool operator==(const Reopened&) const = default;
+};
+
+struct Swept {
+  bool again = false;  // there is more to do
+  JobState state = JobState::kActive;
+  std::vector<SessionId> revoked;  // whose leases were taken away by this step
+  bool operator==(const Swept&) const = default;
+};
+
+struct Reaped {
+  std::vector<SessionId> sessions;
+  std::vector<JobId> jobs;        // whose items became free, or failed for good
+  std::int64_t items_lost = 0;    // that were owed by the reaped sessions
+  std::int64_t items_failed = 0;  // of those, lost too often
+  bool operator==(const Reaped&) const = default;
+};
+
+struct JobCounts {
+  Job job;
+  Counts counts;
+};
+
+struct JobFilter {
+  std::optional<JobState> state;
+  std::optional<JobId> before;
+  int limit = 100;
+};
+
+struct RunnableJob {
+  JobId id;
+  Resources resources;
+  std::int32_t chunks = 0;
+  std::int64_t free_items = 0;  // as of now; sizes leases
+  bool operator==(const RunnableJob&) const = default;
+};
+
+struct ChunkFilter {
+  std::int32_t from = 0;
+  std::optional<ItemState> state;  // only chunks that have such an item
+  int limit = 100;
+};
+
+struct ChunkItems {
+  std::int64_t first_item = 0;
+  std::int32_t length = 0;
+  std::string body;
+  bool operator==(const ChunkItems&) const = default;
+};
+
+enum class ReportKind : std::int16_t {
+  kAgent = 0,      // `body` is what the agent sent
+  kLostLimit = 1,  // the reaper's: these items were lost with too many machines; no body
+};
+
+struct Report {
+  LeaseId lease;
+  std::int32_t seq = 0;
+  ChunkKey chunk;
+  std::int32_t round = 0;
+  ReportKind kind = ReportKind::kAgent;
+  Bits settled;  // attempts recorded by it; rows of the body outside these are not believed
+  Bits ended;    // items whose present outcome is in it; a reopened item's is in none
+  std::string body;
+  bool operator==(const Report&) const = default;
+};
+
+// What a chunk's reports add up to.
+struct ChunkStat {
+  ChunkKey chunk;
+  std::int32_t round = 0;
+  Bits ended;
+  std::string block;    // all rows, as one column block
+  std::string summary;  // counts, histograms, extremes
+  bool operator==(const ChunkStat&) const = default;
+};
+
+struct RollUpText {
+  std::string block;
+  std::string summary;
+};
+using RollUpMaker = std::function<RollUpText(const Chunk&, const std::vector<Report>&)>;
+
+struct RolledUp {
+  std::int32_t chunks = 0;
+  std::int64_t reports = 0;
+  bool operator==(const RolledUp&) const = default;
+};
+
+struct ChangeMark {
+  std::int64_t seq = 0;
+  std::int64_t clock_us = 0;  // the store's clock, since 1970
+};
+
+struct StoredChunk {
+  Chunk chunk;
+  bool rolled = false;
+  bool operator==(const StoredChunk&) const = default;
+};
+
+struct JobDump {
+  Job job;
+  std::vector<StoredChunk> chunks;  // by number
+  std::vector<Lease> leases;        // by id
+  std::vector<ItemTry> tries;       // by item
+  std::vector<Report> reports;      // by lease and seq
+  std::vector<ChunkStat> stats;     // by chunk and round
+  bool operator==(const JobDump&) const = default;
+};
+
+// Whether a dump carries what is in reports and blocks. The check of a job of ten million items
+// reads its bits only.
+enum class Bodies { kWith, kWithout };
+
+struct StoreState {
+  std::vector<Session> sessions;  // by id
+  std::vector<JobDump> jobs;      // by id
+  bool operator==(const StoreState&) const = default;
+};
+
+}  // namespace tidemill

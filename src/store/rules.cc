@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "store/rules.h"
+
+#include <algorithm>
+
+#include "base/limits.h"
+
+namespace tidemill {
+
+Result<Job> SameJobOrConflict(const Job& stored, const NewJob& asked) {
+  // Not `open`: the job may have been closed since.
+  if (stored.spec == asked.spec) return stored;
+  return Fail(Code::kConflict, "the key '" + asked.key + "' belongs to " + PublicId(stored) +
+                                   ", which has another spec; use a new key");
+}
+
+Result<void> MayAddPart(const Job& job, const NewPart& part) {
+  if (part.number != job.parts) {
+    return Fail(Code::kConflict, "part " + std::to_string(part.number) +
+                                     " would leave a gap; send part " + std::to_string(job.parts) +
+                                     " next");
+  }
+  const bool running = job.state == JobState::kActive || job.state == JobState::kPaused;
+  if (job.state != JobState::kDraft && !(running && job.open)) {
+    return Fail(Code::kConflict, PublicId(job) + " takes no more items: it is " +
+                                     std::string(JobStateName(job.state)) +
+                                     (running ? " and not open" : ""));
+  }
+  std::int64_t items = job.items + part.range_items;
+  for (const NewChunkItems& chunk : part.chunks) items += chunk.length;
+  if (items > limits::kItemsPerJob) {
+    return Fail(Code::kInvalid,
+                "a job has at most " + std::to_string(limits::kItemsPerJob) + " items; split it");
+  }
+  return {};
+}
+
+std::vector<NewChunkItems> ChunksOf(const NewPart& part) {
+  if (part.range_items == 0) return part.chunks;
+  std::vector<NewChunkItems> chunks;
+  for (std::int64_t left = part.range_items; left > 0; left -= limits::kItemsPerChunk) {
+    const auto length = std::min<std::int64_t>(left, limits::kItemsPerChunk);
+    chunks.push_back({static_cast<std::int32_t>(length), {}});
+  }
+  return chunks;
+}
+
+bool MayReopen(JobState state) {
+  return state == JobState::kActive || state == JobState::kPaused || state == JobState::kFinished;
+}
+
+bool MayFinish(const Job& job) {
+  return !job.open && (job.state == JobState::kActive || job.state == JobState::kPaused);
+}
+
+Bits ItemsToReopen(const Chunk& chunk, const ReopenWhich& which) {
+  if (which.items.empty()) return chunk.failed;
+  Bits items(chunk.length());
+  for (const std::int64_t item : which.items) {
+    const std::int64_t offset = item - chunk.first_item;
+    if (offset >= 0 && offset < chunk.length()) items.Set(static_cast<int>(offset));
+  }
+  return items & chunk.done;
+}
+
+std::optional<std::string> WhyRefused(const Settlement& settlement, int length) {
+  if (settlement.seq < 0) return "a seq counts from 0";
+  for (const Bits* bits : {&settlement.ok, &settlement.failed, &settlement.back}) {
+    if (bits->FindFrom(length) >= 0) {
+      return "an offset lies past the end of the chunk, which has " + std::to_string(length) +
+             " items";
+    }
+  }
+  return std::nullopt;
+}
+
+tl::unexpected<Error> NoSuchJob(JobId id) {
+  return Fail(Code::kNotFound, "there is no job with the number " + std::to_string(id.number));
+}
+
+tl::unexpected<Error> NoSuchChunk(ChunkKey key) {
+  return Fail(Code::kNotFound, "job " + std::to_string(key.job.number) + " has no chunk " +
+                                   std::to_string(key.chunk));
+}
+
+tl::unexpected<Error> NoSuchSession(SessionId id) {
+  return Fail(Code::kLost, "there is no live session " + ToString(id) + "; join again");
+}
+
+tl::unexpected<Error> OtherPartConflict(std::int32_t part) {
+  return Fail(Code::kConflict,
+              "part " + std::to_string(part) + " is stored already, with other items");
+}
+
+tl::unexpected<Error> WrongPartsConflict(const Job& job, std::int32_t parts) {
+  return Fail(Code::kConflict, PublicId(job) + " has " + std::to_string(job.parts) +
+                                   " parts, not " + std::to_string(parts) +
+                                   "; send the missing ones, or seal with the right number");
+}
+
+tl::unexpected<Error> WrongStateConflict(const Job& job) {
+  return Fail(Code::kConflict, PublicId(job) + " is " + std::string(JobStateName(job.state)));
+}
+
+}  // namespace tidemill

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/loop.h"
+#include "base/result.h"
+#include "model/chunk.h"
+#include "model/exchange.h"
+#include "model/job.h"
+#include "model/lease.h"
+#include "model/session.h"
+#include "store/rows.h"
+
+namespace tidemill {
+
+// Everything that must not be lost. Each call is one transaction. Any thread; calls may block.
+//
+// Every call may be repeated with the same arguments: after kUnknown (it may have been done) or
+// kUnavailable (nothing was done) the caller says it again. No call decides by the caller's clock.
+class Store {
+ public:
+  virtual ~Store() = default;
+
+  // --- jobs ---
+
+  // A draft, or the job that has this project and key already. kConflict: that one has another
+  // spec.
+  virtual Result<Job> CreateJob(const NewJob& job) = 0;
+  // Appends the chunks of part number `part`. A part that is stored already is answered as it was,
+  // if `digest` is the same. kConflict: another digest, a gap before it, or the job takes no more
+  // parts.
+  virtual Result<Job> AddPart(JobId id, const NewPart& part) = 0;
+  // Makes the items of a draft runnable. kConflict: it has not just `parts` parts.
+  virtual Result<Job> SealJob(JobId id, std::int32_t parts) = 0;
+  // An open job takes no more parts from now on.
+  virtual Result<Job> CloseJob(JobId id) = 0;
+  virtual Result<Job> PauseJob(JobId id) = 0;
+  virtual Result<Job> ResumeJob(JobId id) = 0;
+  // Nothing new is granted, but by an exchange that is under way; SweepJob carries it out.
+  virtual Result<Job> CancelJob(JobId id) = 0;
+  // Frees items that are done, for one more round. Answers how many. Said again, it frees those
+  // that are done again by then: the one call whose copy is a wish of its own.
+  virtual Result<Reopened> ReopenJob(JobId id, const ReopenWhich& which) = 0;
+  // One bounded step of what a job in its state still needs: revoking leases and parking items of a
+  // cancelled one; finding that one is finished. Answers whether another step is needed.
+  virtual Result<Swept> SweepJob(JobId id) = 0;
+  // Deletes drafts that nobody has touched for `age`, and sessions that have been dead that long.
+  virtual Result<std::int64_t> DropStale(Duration age) = 0;
+
+  // --- agents ---
+
+  virtual Result<Session> Join(const NewSession& session) = 0;
+  // From now on the session gets no new leases.
+  virtual Result<void> Drain(SessionId id) = 0;
+  // The syncs of many agents. Fails as a whole or not at all.
+  virtual Result<ExchangeResult> Run(const Exchange& exchange) = 0;
+  // Ends at most `limit` sessions whose time is over; what they owed is free again, one loss
+  // higher.
+  virtual Result<Reaped> Reap(int limit) = 0;
+
+  // --- reading ---
+
+  virtual Result<Job> FindJob(JobId id) = 0;
+  virtual Result<JobCounts> CountItems(JobId id) = 0;
+  // Newest first, with numbers below `before`.
+  virtual Result<std::vector<Job>> ListJobs(const JobFilter& filter) = 0;
+  // Active jobs with free items, oldest first.
+  virtual Result<std::vector<RunnableJob>> ListRunnable(int limit) = 0;
+  // Jobs that SweepJob should look at.
+  virtual Result<std::vector<JobId>> ListSweepable(int limit) = 0;
+  // Chunks from number `from` on that have an item in `state`.
+  virtual Result<std::vector<Chunk>> ListChunks(JobId id, const ChunkFilter& filter) = 0;
+  // The items of a chunk, packed as they were given; nothing for items of a bare range.
+  virtual Result<ChunkItems> FindItems(ChunkKey key) = 0;
+  // Summaries of the chunks from number `from` on that are rolled up.
+  virtual Result<std::vector<ChunkStat>> ListStats(JobId id, std::int32_t from, int limit) = 0;
+  // Reports of a chunk that are not rolled up yet, by lease and seq.
+  virtual Result<std::vector<Report>> ListReports(ChunkKey key) = 0;
+
+  // --- upkeep ---
+
+  // Replaces the reports of at most `limit` chunks that are done by what `make` makes of them.
+  virtual Result<RolledUp> RollUp(int limit, const RollUpMaker& make) = 0;
+  // Grows with every Announce and every change of a job that lets something new be granted.
+  virtual Result<ChangeMark> ReadChange() = 0;
+  virtual Result<void> Announce() = 0;
+  // The whole state of all jobs, or of one and the sessions that hold its leases, as of one moment.
+  virtual Result<StoreState> Dump(std::optional<JobId> only, Bodies bodies) = 0;
+};
+
+}  // namespace tidemill

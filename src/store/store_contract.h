@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// The whole contract of Store, as sentences. A kind of store runs it with
+//
+//   INSTANTIATE_TEST_SUITE_P(Memory, StoreTest, testing::Values(StoreMaker(...)));
+#include "store/exchange_contract.h"
+#include "store/jobs_contract.h"
+#include "store/loss_contract.h"
+#include "store/reads_contract.h"
+#include "store/settle_contract.h"
