@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <vector>
+
+#include "base/random.h"
+#include "lease/size.h"
+#include "model/exchange.h"
+#include "model/job.h"
+
+namespace tidemill {
+
+// A job that has free items, as of the last look at the store.
+struct BoardJob {
+  JobId id;
+  Resources resources;
+  std::int64_t free_items = 0;
+};
+
+// What a server knows of the work there is, and so what it asks of the store for an agent. All of
+// it is a hint: the store grants what is really free. Jobs take turns, one sync each.
+class JobBoard {
+ public:
+  // The jobs that have free items now, oldest first; all others leave the board.
+  void SetJobs(std::vector<BoardJob> jobs);
+  // Nothing free was found: not asked for again before the next SetJobs.
+  void MarkDry(JobId id);
+  void SetCursor(JobId id, std::int32_t chunk) { cursors_[id] = chunk; }
+  void Granted(JobId id, std::int64_t items);
+  // Items of the job have run for so long, all together.
+  void Measure(JobId id, std::int64_t items, std::int64_t run_ms);
+
+  // Whether an agent with so much room could be given something.
+  bool Fits(const Resources& free) const;
+  // The jobs to try for it, in turn.
+  std::vector<Ask> AsksFor(const Resources& free, std::int64_t agents, Random& random);
+  // Where the store should look for free chunks of the job first.
+  std::int32_t cursor(JobId id) const;
+  // How many agents could get something at all.
+  std::int64_t free_items() const;
+
+ private:
+  struct Entry {
+    BoardJob job;
+    bool dry = false;
+  };
+  std::vector<Entry> jobs_;
+  std::size_t turn_ = 0;
+  std::map<JobId, std::int32_t> cursors_;
+  std::map<JobId, ItemTime> times_;
+};
+
+}  // namespace tidemill

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lease/board.h"
+
+#include <set>
+
+#include <gtest/gtest.h>
+
+namespace tidemill {
+namespace {
+
+constexpr Resources kOneCpu{1000, 0};
+constexpr Resources kFourCpus{4000, 8LL << 30};
+
+BoardJob JobWith(std::int64_t number, std::int64_t free_items, Resources resources = kOneCpu) {
+  return {JobId{number}, resources, free_items};
+}
+
+class JobBoardTest : public ::testing::Test {
+ protected:
+  std::vector<Ask> Asks() { return board_.AsksFor(kFourCpus, 1, random_); }
+
+  SeededRandom random_{1};
+  JobBoard board_;
+};
+
+TEST_F(JobBoardTest, AsksForNothingWhenThereIsNothing) {
+  EXPECT_TRUE(Asks().empty());
+  EXPECT_FALSE(board_.Fits(kFourCpus));
+}
+
+TEST_F(JobBoardTest, LetsJobsTakeTurns) {
+  board_.SetJobs({JobWith(1, 100), JobWith(2, 100), JobWith(3, 100)});
+  std::set<std::int64_t> first;
+  for (int i = 0; i < 3; ++i) first.insert(Asks().front().job.number);
+  EXPECT_EQ(first, (std::set<std::int64_t>{1, 2, 3}));
+}
+
+TEST_F(JobBoardTest, TriesAFewJobsInTurnForOneAgent) {
+  std::vector<BoardJob> jobs;
+  for (int i = 1; i <= 10; ++i) jobs.push_back(JobWith(i, 100));
+  board_.SetJobs(jobs);
+  EXPECT_EQ(Asks().size(), 4u);
+}
+
+TEST_F(JobBoardTest, PassesOverJobsThatDoNotFit) {
+  board_.SetJobs(
+      {JobWith(1, 100, {8000, 0}), JobWith(2, 100, {1000, 16LL << 30}), JobWith(3, 100)});
+  for (int i = 0; i < 5; ++i) {
+    const std::vector<Ask> asks = Asks();
+    ASSERT_EQ(asks.size(), 1u);
+    EXPECT_EQ(asks[0].job, JobId{3});
+  }
+}
+
+TEST_F(JobBoardTest, DoesNotAskForADryJobBeforeTheNextLook) {
+  board_.SetJobs({JobWith(1, 100)});
+  board_.MarkDry(JobId{1});
+  EXPECT_FALSE(board_.Fits(kFourCpus));
+  EXPECT_TRUE(Asks().empty());
+  EXPECT_EQ(board_.free_items(), 0);
+  board_.SetJobs({JobWith(1, 100)});
+  EXPECT_TRUE(board_.Fits(kFourCpus));
+}
+
+TEST_F(JobBoardTest, SizesLeasesByWhatItemsHaveTaken) {
+  board_.SetJobs({JobWith(1, 100'000)});
+  EXPECT_EQ(Asks()[0].max_items, 4);
+  board_.Measure(JobId{1}, 100, 100'000);
+  EXPECT_EQ(Asks()[0].max_items, 60);
+}
+
+TEST_F(JobBoardTest, CountsDownWhatItHasGranted) {
+  board_.SetJobs({JobWith(1, 100)});
+  board_.Granted(JobId{1}, 97);
+  EXPECT_EQ(board_.free_items(), 3);
+  EXPECT_EQ(Asks()[0].max_items, 3);
+  board_.Granted(JobId{1}, 97);
+  EXPECT_EQ(board_.free_items(), 0);
+}
+
+TEST_F(JobBoardTest, KeepsTheCursorOfAJobWhileItIsThere) {
+  board_.SetJobs({JobWith(1, 100), JobWith(2, 100)});
+  board_.SetCursor(JobId{1}, 7);
+  board_.SetJobs({JobWith(1, 100)});
+  EXPECT_EQ(board_.cursor(JobId{1}), 7);
+  board_.SetJobs({JobWith(2, 100)});
+  EXPECT_EQ(board_.cursor(JobId{1}), 0);
+}
+
+TEST_F(JobBoardTest, GivesEveryAskALeaseIdOfItsOwn) {
+  board_.SetJobs({JobWith(1, 100), JobWith(2, 100)});
+  std::set<LeaseId> ids;
+  for (int i = 0; i < 50; ++i) {
+    for (const Ask& ask : Asks()) ids.insert(ask.lease);
+  }
+  EXPECT_EQ(ids.size(), 100u);
+}
+
+}  // namespace
+}  // namespace tidemill
