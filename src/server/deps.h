@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "base/log.h"
+#include "base/loop.h"
+#include "base/random.h"
+#include "base/result.h"
+#include "store/store.h"
+
+namespace tidemill {
+
+// The world as a server sees it; all of it outlives the server.
+struct ServerDeps {
+  Loop& loop;
+  Worker& worker;
+  // For the exchange alone, so that no listing of a large job can keep agents from being heard.
+  Worker& exchange_worker;
+  Store& store;  // called on the workers only
+  Random& random;
+  Log& log;
+};
+
+// An answer that comes later, on the loop thread, once.
+template <typename T>
+using Reply = std::function<void(Result<T>)>;
+
+// Carries `call(store)` out on a worker and hands its result to `done` on the loop thread.
+template <typename Call, typename Done>
+void OnStore(const ServerDeps& deps, Worker& worker, Call call, Done done) {
+  using Answer = decltype(call(deps.store));
+  // Shared by the two halves, which run one after the other.
+  auto answer = std::make_shared<std::optional<Answer>>();
+  worker.Run([&store = deps.store, call = std::move(call), answer] { *answer = call(store); },
+             [done = std::move(done), answer]() mutable { done(*std::move(*answer)); });
+}
+
+template <typename Call, typename Done>
+void OnStore(const ServerDeps& deps, Call call, Done done) {
+  OnStore(deps, deps.worker, std::move(call), std::move(done));
+}
+
+struct ServerLimits {
+  // Without a sync for this long an agent is given up.
+  Duration session_life = std::chrono::seconds(60);
+  // Syncs that settle something, or may get something, wait this long for others to share their
+  // transaction; those that only show that the agent lives can wait longer.
+  Duration gather = std::chrono::milliseconds(3);
+  Duration idle_gather = std::chrono::milliseconds(200);
+  // One is being committed while the next one is being gathered and sent.
+  int batches_in_flight = 2;
+  // Syncs that wait for a batch; more are told to come back.
+  std::size_t pending_syncs = 20'000;
+  Duration longest_wait = std::chrono::seconds(25);
+  Duration poll_every = std::chrono::milliseconds(200);
+  // With agents or work waiting, the board is made anew this often even if nobody said anything:
+  // other servers grant too.
+  Duration refresh_every = std::chrono::seconds(2);
+  Duration reap_every = std::chrono::seconds(5);
+  Duration sweep_every = std::chrono::seconds(1);
+  Duration roll_up_every = std::chrono::milliseconds(500);
+  Duration tidy_every = std::chrono::minutes(10);
+};
+
+}  // namespace tidemill

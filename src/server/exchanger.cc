@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/exchanger.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/check.h"
+#include "base/limits.h"
+
+namespace tidemill {
+
+Exchanger::Exchanger(ServerDeps deps, const ServerLimits& limits, JobBoard& board, Events events)
+    : deps_(deps), limits_(limits), board_(board), events_(std::move(events)) {}
+
+Exchanger::~Exchanger() { deps_.loop.Cancel(timer_); }
+
+void Exchanger::Sync(SyncRequest request, Reply<SyncResult> reply) {
+  if (stopped_) {
+    reply(Fail(Code::kUnavailable, "this server is stopping; try another one"));
+    return;
+  }
+  if (pending_.size() >= limits_.pending_syncs) {
+    reply(Fail(Code::kExhausted, "too many agents are waiting for this server; try again soon"));
+    return;
+  }
+  agents_[request.session] = {request.free, deps_.loop.Now()};
+  const Duration delay = IsUrgent(request) ? limits_.gather : limits_.idle_gather;
+  pending_.push_back({std::move(request), std::move(reply)});
+  ScheduleFlush(pending_.size() >= limits::kSyncsPerBatch ? Duration::zero() : delay);
+}
+
+bool Exchanger::IsUrgent(const SyncRequest& request) const {
+  return request.leaving || !request.settlements.empty() || board_.Fits(request.free);
+}
+
+// The earliest wish counts.
+void Exchanger::ScheduleFlush(Duration delay) {
+  const TimePoint at = deps_.loop.Now() + delay;
+  if (timer_ != TimerId::kNone) {
+    if (flush_at_ <= at) return;
+    deps_.loop.Cancel(timer_);
+  }
+  flush_at_ = at;
+  timer_ = deps_.loop.After(delay, [this] {
+    timer_ = TimerId::kNone;
+    Flush();
+  });
+}
+
+void Exchanger::Flush() {
+  while (!pending_.empty() && in_flight_ < limits_.batches_in_flight) {
+    ++in_flight_;
+    Run(TakeBatch());
+  }
+}
+
+Exchanger::Batch Exchanger::TakeBatch() {
+  const auto count = static_cast<std::ptrdiff_t>(std::min(pending_.size(), limits::kSyncsPerBatch));
+  Batch batch(std::make_move_iterator(pending_.begin()),
+              std::make_move_iterator(pending_.begin() + count));
+  pending_.erase(pending_.begin(), pending_.begin() + count);
+  return batch;
+}
+
+Exchange Exchanger::ExchangeOf(const Batch& batch) {
+  Exchange exchange;
+  exchange.syncs.reserve(batch.size());
+  for (const Pending& pending : batch) {
+    const SyncRequest& request = pending.request;
+    SyncOrder& order = exchange.syncs.emplace_back();
+    order.session = request.session;
+    order.life = limits_.session_life;
+    order.known = request.known;
+    order.settlements = request.settlements;
+    order.leaving = request.leaving;
+    if (request.leaving) continue;
+    order.asks = board_.AsksFor(request.free, agents(), deps_.random);
+    for (const Ask& ask : order.asks) exchange.cursors[ask.job] = board_.cursor(ask.job);
+  }
+  return exchange;
+}
+
+void Exchanger::Run(Batch batch) {
+  Exchange exchange = ExchangeOf(batch);
+  OnStore(
+      deps_, deps_.exchange_worker,
+      [exchange = std::move(exchange)](Store& store) { return store.Run(exchange); },
+      [this, batch = std::move(batch)](Result<ExchangeResult> result) mutable {
+        if (!result && result.error().code == Code::kInternal && batch.size() > 1) {
+          deps_.log.Warn("exchange.split",
+                         {{"reason", result.error().reason}, {"syncs", batch.size()}});
+          RunOneByOne(std::move(batch));
+          return;
+        }
+        Finish(std::move(batch), std::move(result));
+        BatchDone();
+      });
+}
+
+// Keeps the batch's place among those in flight until its last sync is done.
+void Exchanger::RunOneByOne(Batch batch) {
+  if (batch.empty()) {
+    BatchDone();
+    return;
+  }
+  Batch one;
+  one.push_back(std::move(batch.back()));
+  batch.pop_back();
+  Exchange exchange = ExchangeOf(one);
+  OnStore(
+      deps_, deps_.exchange_worker,
+      [exchange = std::move(exchange)](Store& store) { return store.Run(exchange); },
+      [this, one = std::move(one), rest = std::move(batch)](Result<ExchangeResult> result) mutable {
+        Finish(std::move(one), std::move(result));
+        RunOneByOne(std::move(rest));
+      });
+}
+
+void Exchanger::Finish(Batch batch, Result<ExchangeResult> result) {
+  ++totals_.batches;
+  if (!result) {
+    if (result.error().code == Code::kInternal) {
+      deps_.log.Error("exchange.failed", {{"session", ToString(batch.front().request.session)},
+                                          {"reason", result.error().reason}});
+    }
+    for (Pending& pending : batch) pending.reply(tl::unexpected(result.error()));
+    return;
+  }
+  TIDEMILL_CHECK(result->syncs.size() == batch.size());
+  Learn(batch, *result);
+  for (std::size_t i = 0; i < batch.size(); ++i) {
+    SyncResult& sync = result->syncs[i];
+    if (sync.lost) {
+      agents_.erase(batch[i].request.session);
+      batch[i].reply(Fail(Code::kLost, "this session has ended; drop its work and join again"));
+      continue;
+    }
+    if (batch[i].request.leaving) agents_.erase(batch[i].request.session);
+    batch[i].reply(std::move(sync));
+  }
+}
+
+void Exchanger::Learn(const Batch& batch, const ExchangeResult& result) {
+  totals_.syncs += static_cast<std::int64_t>(batch.size());
+  totals_.outcomes += result.outcomes;
+  for (const auto& [job, chunk] : result.cursors) board_.SetCursor(job, chunk);
+  for (const JobId job : result.dry) board_.MarkDry(job);
+  for (const Pending& pending : batch) {
+    for (const Measured& measured : pending.request.measured) {
+      board_.Measure(measured.job, measured.items, measured.run_ms);
+    }
+  }
+  for (const SyncResult& sync : result.syncs) {
+    for (const Grant& grant : sync.grants) {
+      ++totals_.leases;
+      board_.Granted(grant.lease.chunk.job, grant.lease.mine.Count());
+    }
+  }
+  if (!result.freed.empty()) events_.freed(result.freed);
+  if (!result.chunk_done.empty()) events_.chunk_done(result.chunk_done);
+}
+
+void Exchanger::BatchDone() {
+  --in_flight_;
+  // What has gathered meanwhile has waited long enough.
+  if (!pending_.empty() && timer_ == TimerId::kNone) ScheduleFlush(Duration::zero());
+  if (stopped_ && pending_.empty() && in_flight_ == 0) std::exchange(stopped_, [] {})();
+}
+
+void Exchanger::Stop(std::function<void()> done) {
+  stopped_ = std::move(done);
+  if (pending_.empty() && in_flight_ == 0) {
+    std::exchange(stopped_, [] {})();
+    return;
+  }
+  ScheduleFlush(Duration::zero());
+}
+
+const Resources* Exchanger::FreeOf(SessionId session) const {
+  const auto found = agents_.find(session);
+  return found == agents_.end() ? nullptr : &found->second.free;
+}
+
+void Exchanger::ForgetSilentAgents() {
+  const TimePoint before = deps_.loop.Now() - limits_.session_life;
+  std::erase_if(agents_, [before](const auto& entry) { return entry.second.heard < before; });
+}
+
+}  // namespace tidemill

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <vector>
+
+#include "lease/board.h"
+#include "model/exchange.h"
+#include "model/sync.h"
+#include "server/deps.h"
+
+namespace tidemill {
+
+// Gathers the syncs that arrive within a few milliseconds and carries them out as one transaction,
+// so that the database does work for each batch and lease, not for each agent. Loop thread only.
+//
+// A sync is answered when its transaction has committed. If a batch fails for a reason of its
+// content, its syncs are run one by one, and the one that fails alone is an alarm.
+class Exchanger {
+ public:
+  // What others do with what a batch has brought about.
+  struct Events {
+    std::function<void(const std::vector<JobId>&)> freed;       // items can be granted again
+    std::function<void(const std::vector<JobId>&)> chunk_done;  // the job may be finished
+  };
+
+  Exchanger(ServerDeps deps, const ServerLimits& limits, JobBoard& board, Events events);
+  ~Exchanger();
+
+  void Sync(SyncRequest request, Reply<SyncResult> reply);
+  // Calls once nothing is pending or in flight; new syncs are refused from now on.
+  void Stop(std::function<void()> done);
+
+  // Agents heard of within a session's life, and what they had free.
+  std::int64_t agents() const { return static_cast<std::int64_t>(agents_.size()); }
+  const Resources* FreeOf(SessionId session) const;
+  void ForgetSilentAgents();
+
+  struct Totals {
+    std::int64_t syncs = 0;
+    std::int64_t batches = 0;
+    std::int64_t leases = 0;
+    std::int64_t outcomes = 0;
+  };
+  const Totals& totals() const { return totals_; }
+
+ private:
+  struct Pending {
+    SyncRequest request;
+    Reply<SyncResult> reply;
+  };
+  using Batch = std::vector<Pending>;
+  struct Agent {
+    Resources free;
+    TimePoint heard;
+  };
+
+  bool IsUrgent(const SyncRequest& request) const;
+  void ScheduleFlush(Duration delay);
+  void Flush();
+  Batch TakeBatch();
+  Exchange ExchangeOf(const Batch& batch);
+  void Run(Batch batch);
+  void RunOneByOne(Batch batch);
+  void Finish(Batch batch, Result<ExchangeResult> result);
+  void Learn(const Batch& batch, const ExchangeResult& result);
+  void BatchDone();
+
+  const ServerDeps deps_;
+  const ServerLimits limits_;
+  JobBoard& board_;
+  const Events events_;
+  std::deque<Pending> pending_;
+  std::map<SessionId, Agent> agents_;
+  int in_flight_ = 0;
+  TimerId timer_ = TimerId::kNone;
+  TimePoint flush_at_;
+  std::function<void()> stopped_;
+  Totals totals_;
+};
+
+}  // namespace tidemill

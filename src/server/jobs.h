@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "model/item_page.h"
+#include "report/summary.h"
+#include "server/deps.h"
+
+namespace tidemill {
+
+// A part of a list of items, as a person sends it.
+struct PartRequest {
+  std::int32_t number = 0;
+  std::string text;              // items, a line each;
+  std::int64_t range_items = 0;  // or this many that are nothing but their numbers
+};
+
+struct ItemsRequest {
+  JobId job;
+  std::optional<ItemState> state;
+  ItemPlace from;
+  int limit = 100;
+};
+
+// The calls of people about jobs. Loop thread only.
+class Jobs {
+ public:
+  Jobs(ServerDeps deps, std::function<void(JobId)> sweep_soon)
+      : deps_(deps), sweep_soon_(std::move(sweep_soon)) {}
+
+  void Create(NewJob job, Reply<Job> reply);
+  void AddPart(JobId id, PartRequest part, Reply<Job> reply);
+  void Seal(JobId id, std::int32_t parts, Reply<Job> reply);
+  void Close(JobId id, Reply<Job> reply);
+  void Pause(JobId id, Reply<Job> reply);
+  void Resume(JobId id, Reply<Job> reply);
+  void Cancel(JobId id, Reply<Job> reply);
+  void Retry(JobId id, ReopenWhich which, Reply<Reopened> reply);
+
+  void List(JobFilter filter, Reply<std::vector<Job>> reply);
+  // At most a second old: many people may watch one job.
+  void Show(JobId id, Reply<JobCounts> reply);
+  void Items(ItemsRequest request, Reply<ItemPage> reply);
+  void Stats(JobId id, Reply<Summary> reply);
+  void ChunkBody(ChunkKey key, Reply<ChunkItems> reply);
+
+ private:
+  struct Shown {
+    JobCounts counts;
+    TimePoint at;
+  };
+  template <typename T, typename Call>
+  void Ask(Call call, Reply<T> reply);
+
+  const ServerDeps deps_;
+  const std::function<void(JobId)> sweep_soon_;
+  std::map<JobId, Shown> shown_;
+};
+
+}  // namespace tidemill

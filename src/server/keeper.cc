@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/keeper.h"
+
+#include <utility>
+
+#include "base/limits.h"
+#include "report/roll_up.h"
+#include "store/check.h"
+
+namespace tidemill {
+namespace {
+
+// Jobs with free items that a server keeps in mind; the rest wait until some of these are done.
+constexpr int kBoardJobs = 1000;
+// Jobs swept in one round.
+constexpr int kSweepJobs = 50;
+
+RollUpText RollUpReports(const Chunk& chunk, const std::vector<Report>& reports) {
+  std::vector<ReportToRoll> to_roll;
+  to_roll.reserve(reports.size());
+  for (const Report& report : reports) {
+    to_roll.push_back({.body = report.body,
+                       .settled = report.settled,
+                       .ended = report.ended,
+                       .lost_limit = report.kind == ReportKind::kLostLimit,
+                       .round = report.round});
+  }
+  RolledReports rolled = tidemill::RollUp(chunk.first_item, to_roll);
+  return {std::move(rolled.block), std::move(rolled.summary)};
+}
+
+}  // namespace
+
+Keeper::Keeper(ServerDeps deps, const ServerLimits& limits, JobBoard& board, Events events)
+    : deps_(deps),
+      limits_(limits),
+      board_(board),
+      events_(std::move(events)),
+      guard_(deps.loop.Now(), limits.session_life) {}
+
+Keeper::~Keeper() {
+  for (const TimerId timer : timers_) deps_.loop.Cancel(timer);
+}
+
+void Keeper::Start() {
+  Repeat(limits_.poll_every, [this](auto done) { Poll(std::move(done)); });
+  Repeat(limits_.reap_every, [this](auto done) { Reap(std::move(done)); });
+  Repeat(limits_.sweep_every, [this](auto done) { Sweep(std::move(done)); });
+  Repeat(limits_.roll_up_every, [this](auto done) { RollUp(std::move(done)); });
+  Repeat(limits_.tidy_every, [this](auto done) { Tidy(std::move(done)); });
+}
+
+// Servers that start together do not stay together: the first delay is a random part of the period.
+void Keeper::Repeat(Duration period, Step step) {
+  const auto share = deps_.random.Below(static_cast<std::uint64_t>(period.count()) + 1);
+  Again(Duration(static_cast<std::int64_t>(share)), period, std::move(step));
+}
+
+void Keeper::Again(Duration delay, Duration period, Step step) {
+  if (stopped_) return;
+  // The timer's own id is known only after it is made.
+  auto own = std::make_shared<TimerId>();
+  *own = deps_.loop.After(delay, [this, own, period, step = std::move(step)] {
+    timers_.erase(*own);
+    if (stopped_) return;
+    step([this, period, step](bool at_once) {
+      Again(at_once ? Duration::zero() : period, period, step);
+    });
+  });
+  timers_.insert(*own);
+}
+
+void Keeper::Trouble(const char* step, const Error& error) {
+  if (error.code == Code::kInternal) {
+    deps_.log.Error("keeper.failed", {{"step", step}, {"reason", error.reason}});
+  } else {
+    deps_.log.Warn("keeper.failed", {{"step", step}, {"reason", error.reason}});
+  }
+}
+
+void Keeper::WorkFreed() {
+  refresh_wanted_ = true;
+  announce_wanted_ = true;
+}
+
+void Keeper::SweepSoon(JobId job) { to_sweep_.insert(job); }
+
+void Keeper::Poll(std::function<void(bool)> done) {
+  const bool announce = std::exchange(announce_wanted_, false);
+  OnStore(
+      deps_,
+      [announce](Store& store) -> Result<ChangeMark> {
+        if (announce) TIDEMILL_TRY_VOID(store.Announce());
+        return store.ReadChange();
+      },
+      [this, announce, done = std::move(done)](Result<ChangeMark> mark) mutable {
+        if (!mark) {
+          announce_wanted_ |= announce;
+          Trouble("poll", mark.error());
+          done(false);
+          return;
+        }
+        const TimePoint now = deps_.loop.Now();
+        guard_.Heard(now, mark->clock_us);
+        const bool changed = std::exchange(seen_change_, mark->seq) != mark->seq;
+        const bool in_use = events_.agents_wait() || board_.free_items() > 0;
+        const bool late = in_use && now - refreshed_ >= limits_.refresh_every;
+        if (changed || late || refresh_wanted_) {
+          Refresh(std::move(done));
+        } else {
+          done(false);
+        }
+      });
+}
+
+void Keeper::Refresh(std::function<void(bool)> done) {
+  refresh_wanted_ = false;
+  refreshed_ = deps_.loop.Now();
+  OnStore(
+      deps_, [](Store& store) { return store.ListRunnable(kBoardJobs); },
+      [this, done = std::move(done)](Result<std::vector<RunnableJob>> jobs) {
+        if (!jobs) {
+          refresh_wanted_ = true;
+          Trouble("refresh", jobs.error());
+          done(false);
+          return;
+        }
+        std::vector<BoardJob> board;
+        for (const RunnableJob& job : *jobs)
+          board.push_back({job.id, job.resources, job.free_items});
+        board_.SetJobs(std::move(board));
+        if (board_.free_items() > 0) events_.new_work();
+        done(false);
+      });
+}
+
+void Keeper::Reap(std::function<void(bool)> done) {
+  events_.tick();
+  if (!guard_.MayReap(deps_.loop.Now())) {
+    done(false);
+    return;
+  }
+  OnStore(
+      deps_, [](Store& store) { return store.Reap(limits::kReapSessions); },
+      [this, done = std::move(done)](Result<Reaped> reaped) {
+        if (!reaped) {
+          Trouble("reap", reaped.error());
+          done(false);
+          return;
+        }
+        if (!reaped->sessions.empty()) {
+          deps_.log.Warn("session.reaped", {{"sessions", reaped->sessions.size()},
+                                            {"items_lost", reaped->items_lost},
+                                            {"items_failed", reaped->items_failed}});
+        }
+        for (const JobId job : reaped->jobs) SweepSoon(job);
+        if (!reaped->jobs.empty()) WorkFreed();
+        done(static_cast<int>(reaped->sessions.size()) == limits::kReapSessions);
+      });
+}
+
+void Keeper::Sweep(std::function<void(bool)> done) {
+  OnStore(
+      deps_, [](Store& store) { return store.ListSweepable(kSweepJobs); },
+      [this, done = std::move(done)](Result<std::vector<JobId>> jobs) mutable {
+        if (!jobs) {
+          Trouble("sweep", jobs.error());
+          done(false);
+          return;
+        }
+        std::set<JobId> all = std::exchange(to_sweep_, {});
+        all.insert(jobs->begin(), jobs->end());
+        SweepJobs(std::vector<JobId>(all.begin(), all.end()), std::move(done));
+      });
+}
+
+// One step of the last job, then the others; one that needs more steps comes again in the next
+// round.
+void Keeper::SweepJobs(std::vector<JobId> jobs, std::function<void(bool)> done) {
+  if (jobs.empty()) {
+    done(!to_sweep_.empty());
+    return;
+  }
+  const JobId job = jobs.back();
+  jobs.pop_back();
+  OnStore(
+      deps_, [job](Store& store) { return store.SweepJob(job); },
+      [this, job, jobs = std::move(jobs), done = std::move(done)](Result<Swept> swept) mutable {
+        if (!swept) {
+          if (swept.error().code != Code::kNotFound) Trouble("sweep", swept.error());
+        } else {
+          if (swept->again) SweepSoon(job);
+          if (!swept->revoked.empty()) events_.lost_leases(swept->revoked);
+        }
+        SweepJobs(std::move(jobs), std::move(done));
+      });
+}
+
+void Keeper::RollUp(std::function<void(bool)> done) {
+  OnStore(
+      deps_, [](Store& store) { return store.RollUp(limits::kRollUpChunks, RollUpReports); },
+      [this, done = std::move(done)](Result<RolledUp> rolled) {
+        if (!rolled) Trouble("roll_up", rolled.error());
+        done(rolled && rolled->chunks == limits::kRollUpChunks);
+      });
+}
+
+void Keeper::Tidy(std::function<void(bool)> done) {
+  OnStore(
+      deps_,
+      [](Store& store) -> Result<std::vector<std::string>> {
+        TIDEMILL_TRY_VOID(store.DropStale(limits::kStaleAge));
+        return CheckStore(store);
+      },
+      [this, done = std::move(done)](Result<std::vector<std::string>> breaches) {
+        if (!breaches) {
+          Trouble("tidy", breaches.error());
+        } else {
+          for (const std::string& breach : *breaches) {
+            deps_.log.Error("conservation.broken", {{"breach", breach}});
+          }
+        }
+        done(false);
+      });
+}
+
+}  // namespace tidemill

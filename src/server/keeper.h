@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "lease/board.h"
+#include "lease/expiry.h"
+#include "server/deps.h"
+
+namespace tidemill {
+
+// What a server does again and again beside its calls. Every server does all of it: each step takes
+// what no other has locked, so any number of them share the work, and none is special. Loop thread
+// only.
+//
+//   poll     notice that something new can be granted, and put it on the board
+//   reap     end sessions that nobody has heard of
+//   sweep    carry cancels out, finish jobs
+//   roll up  turn the reports of finished chunks into one block each
+//   tidy     drop what is stale; check conservation
+class Keeper {
+ public:
+  struct Events {
+    std::function<void()> new_work;                                  // the board has something
+    std::function<void(const std::vector<SessionId>&)> lost_leases;  // they should sync soon
+    std::function<void()> tick;                                      // once a reap round
+    std::function<bool()> agents_wait;
+  };
+
+  Keeper(ServerDeps deps, const ServerLimits& limits, JobBoard& board, Events events);
+  ~Keeper();
+  void Start();
+  // Lets the step that is running end, and begins no other.
+  void Stop() { stopped_ = true; }
+
+  // Items became free by a commit of ours: look at once, and let the other servers know.
+  void WorkFreed();
+  // The job may be finished, or is to be cancelled: look now.
+  void SweepSoon(JobId job);
+
+ private:
+  // A step that runs, waits, and runs again. It ends by calling what it was given: true for 'at
+  // once'.
+  using Step = std::function<void(std::function<void(bool)>)>;
+  void Repeat(Duration period, Step step);
+  void Again(Duration delay, Duration period, Step step);
+
+  void Poll(std::function<void(bool)> done);
+  void Refresh(std::function<void(bool)> done);
+  void Reap(std::function<void(bool)> done);
+  void Sweep(std::function<void(bool)> done);
+  void SweepJobs(std::vector<JobId> jobs, std::function<void(bool)> done);
+  void RollUp(std::function<void(bool)> done);
+  void Tidy(std::function<void(bool)> done);
+  void Trouble(const char* step, const Error& error);
+
+  const ServerDeps deps_;
+  const ServerLimits limits_;
+  JobBoard& board_;
+  const Events events_;
+  ExpiryGuard guard_;
+  std::set<TimerId> timers_;
+  std::set<JobId> to_sweep_;
+  std::int64_t seen_change_ = -1;
+  TimePoint refreshed_;
+  bool refresh_wanted_ = true;
+  bool announce_wanted_ = false;
+  bool stopped_ = false;
+};
+
+}  // namespace tidemill

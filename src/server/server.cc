@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/server.h"
+
+#include <utility>
+
+namespace tidemill {
+
+Server::Server(ServerDeps deps, const ServerLimits& limits)
+    : deps_(deps),
+      limits_(limits),
+      waiters_(deps, limits.longest_wait),
+      keeper_(deps, limits, board_,
+              {.new_work = [this] { OfferWork(); },
+               .lost_leases =
+                   [this](const std::vector<SessionId>& sessions) {
+                     for (const SessionId& session : sessions) waiters_.WakeOne(session);
+                   },
+               .tick = [this] { exchanger_.ForgetSilentAgents(); },
+               .agents_wait = [this] { return !waiters_.empty(); }}),
+      exchanger_(deps, limits, board_,
+                 {.freed = [this](const std::vector<JobId>&) { keeper_.WorkFreed(); },
+                  .chunk_done =
+                      [this](const std::vector<JobId>& jobs) {
+                        for (const JobId job : jobs) keeper_.SweepSoon(job);
+                      }}),
+      jobs_(deps, [this](JobId job) { keeper_.SweepSoon(job); }) {}
+
+// No more agents than there are items: the others would find nothing and come back.
+void Server::OfferWork() {
+  waiters_.Wake(board_.free_items(), [this](SessionId session) {
+    const Resources* free = exchanger_.FreeOf(session);
+    return free == nullptr || board_.Fits(*free);
+  });
+}
+
+void Server::Stop(std::function<void()> done) {
+  keeper_.Stop();
+  exchanger_.Stop(std::move(done));
+  waiters_.Stop();
+}
+
+void Server::Join(JoinRequest request, Reply<Session> reply) {
+  NewSession session{request.session, std::move(request.machine), std::move(request.pool),
+                     request.shape, limits_.session_life};
+  OnStore(
+      deps_, [session = std::move(session)](Store& store) { return store.Join(session); },
+      [reply = std::move(reply)](Result<Session> joined) { reply(std::move(joined)); });
+}
+
+void Server::Sync(SyncRequest request, Reply<SyncResult> reply) {
+  exchanger_.Sync(std::move(request), std::move(reply));
+}
+
+void Server::Wait(SessionId session, Duration at_most, Reply<bool> reply) {
+  waiters_.Wait(session, at_most, std::move(reply));
+}
+
+void Server::Drain(SessionId session, Reply<void> reply) {
+  OnStore(
+      deps_, [session](Store& store) { return store.Drain(session); },
+      [this, session, reply = std::move(reply)](Result<void> drained) {
+        if (drained) waiters_.WakeOne(session);
+        reply(std::move(drained));
+      });
+}
+
+}  // namespace tidemill

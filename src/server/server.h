@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+
+#include "lease/board.h"
+#include "model/sync.h"
+#include "server/deps.h"
+#include "server/exchanger.h"
+#include "server/jobs.h"
+#include "server/keeper.h"
+#include "server/waiters.h"
+
+namespace tidemill {
+
+// The control plane as a reactor: it runs unchanged in a process and in the simulator. It keeps no
+// state that matters: dropped at any moment and made anew, it goes on from the store. Loop thread
+// only.
+class Server {
+ public:
+  Server(ServerDeps deps, const ServerLimits& limits);
+
+  void Start() { keeper_.Start(); }
+  // Refuses new work, answers everything that is under way, then calls `done`. No sync is lost: one
+  // that was not answered was not taken.
+  void Stop(std::function<void()> done);
+
+  void Join(JoinRequest request, Reply<Session> reply);
+  void Sync(SyncRequest request, Reply<SyncResult> reply);
+  void Wait(SessionId session, Duration at_most, Reply<bool> reply);
+  void Drain(SessionId session, Reply<void> reply);
+  Jobs& jobs() { return jobs_; }
+
+  const Exchanger::Totals& totals() const { return exchanger_.totals(); }
+  std::int64_t agents() const { return exchanger_.agents(); }
+  std::size_t waiting() const { return waiters_.size(); }
+
+ private:
+  void OfferWork();
+
+  const ServerDeps deps_;
+  const ServerLimits limits_;
+  JobBoard board_;
+  Waiters waiters_;
+  Keeper keeper_;
+  Exchanger exchanger_;
+  Jobs jobs_;
+};
+
+}  // namespace tidemill
