@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <functional>
+
+#include "base/log.h"
+#include "base/random.h"
+#include "net/http_server.h"
+#include "server/http/gate.h"
+#include "server/http/job_names.h"
+#include "server/http/router.h"
+#include "server/server.h"
+
+namespace tidemill {
+
+struct ApiOptions {
+  Duration session_life = std::chrono::seconds(60);
+  Gate::Limits people = {.under_way = 2, .waiting = 1000};
+  // Joins, and agents that fetch the items of a chunk: as many as a large fleet has at once.
+  Gate::Limits agents = {.under_way = 2, .waiting = 20'000};
+  std::function<std::size_t()> connections = [] { return std::size_t{0}; };  // for the metrics
+};
+
+// What all routes share. Loop thread only.
+struct ApiState {
+  Server& server;
+  Random& random;
+  Log& log;
+  const ApiOptions options;
+  Gate people;
+  Gate agents;
+  JobNames names;
+  bool stopping = false;
+};
+
+// The HTTP face of a server: paths and bodies become calls, results become answers. It decides
+// nothing and keeps nothing. schema/openapi.yaml is the contract. Loop thread only; must outlive
+// every call that is under way.
+class Api {
+ public:
+  Api(Server& server, Random& random, Log& log, ApiOptions options);
+
+  void Handle(HttpRequest request, HttpRespond respond) const {
+    router_.Handle(std::move(request), std::move(respond));
+  }
+  // From now on no one is let wait, and /healthz says so.
+  void BeginStop() { state_.stopping = true; }
+  bool idle() const { return state_.people.idle() && state_.agents.idle(); }
+
+ private:
+  ApiState state_;
+  Router router_;
+};
+
+// Each adds the routes of one kind.
+void AddJobRoutes(Router& router, ApiState& state);
+void AddItemRoutes(Router& router, ApiState& state);
+void AddAgentRoutes(Router& router, ApiState& state);
+void AddHealthRoutes(Router& router, ApiState& state);
+
+}  // namespace tidemill

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+// The items of a job, as people and agents read them.
+#include <cstdint>
+#include <limits>
+#include <utility>
+
+#include "base/limits.h"
+#include "model/chunk.h"
+#include "server/http/answer.h"
+#include "server/http/api.h"
+#include "server/http/query.h"
+#include "server/http/with_job.h"
+#include "wire/job_json.h"
+
+namespace tidemill {
+namespace {
+
+constexpr int kSomeItems = 100;
+
+Result<ItemsRequest> ReadItemsRequest(JobId job, const HttpFields& fields) {
+  TIDEMILL_TRY(const Query query, Query::Of(fields, {"state", "page", "limit"}));
+  ItemsRequest request;
+  request.job = job;
+  if (const std::string* name = query.Find("state")) {
+    request.state = ParseItemState(*name);
+    if (!request.state) {
+      return Fail(Code::kInvalid,
+                  "state: must be waiting, running, succeeded, failed or cancelled");
+    }
+  }
+  if (const std::string* page = query.Find("page")) {
+    const auto place = ParsePlace(*page);
+    if (!place) return Fail(Code::kInvalid, "page: must be the 'next' of the page before");
+    request.from = *place;
+  }
+  TIDEMILL_TRY(const std::int64_t limit,
+               query.Int("limit", {.least = 1, .most = limits::kPageRows, .absent = kSomeItems}));
+  request.limit = static_cast<int>(limit);
+  return request;
+}
+
+void Items(ApiState& state, JobId job, Call call) {
+  auto request = ReadItemsRequest(job, call.request.query);
+  if (!request) return call.respond(ProblemAnswer(request.error()));
+  state.people.Pass<ItemPage>(
+      call.request.peer,
+      [&state, request = *std::move(request)](Reply<ItemPage> done) {
+        state.server.jobs().Items(request, std::move(done));
+      },
+      AnswerWith<ItemPage>(state.log, std::move(call.respond),
+                           [](const ItemPage& page) { return JsonAnswer(FormatItems(page)); }));
+}
+
+void Stats(ApiState& state, JobId job, Call call) {
+  if (auto query = Query::Of(call.request.query, {}); !query) {
+    return call.respond(ProblemAnswer(query.error()));
+  }
+  state.people.Pass<Summary>(
+      call.request.peer,
+      [&state, job](Reply<Summary> done) { state.server.jobs().Stats(job, std::move(done)); },
+      AnswerWith<Summary>(state.log, std::move(call.respond),
+                          [](const Summary& summary) { return JsonAnswer(FormatStats(summary)); }));
+}
+
+// As they are stored: what an agent unpacks, the server need not.
+HttpResponse ChunkAnswer(ChunkItems&& items) {
+  HttpResponse response;
+  response.status = items.body.empty() ? 204 : 200;
+  if (!items.body.empty()) response.content_type = "application/zstd";
+  response.headers = {{"Tidemill-First-Item", std::to_string(items.first_item)},
+                      {"Tidemill-Length", std::to_string(items.length)},
+                      {"Cache-Control", "private, max-age=31536000, immutable"}};
+  response.body = std::move(items.body);
+  return response;
+}
+
+void ChunkBody(ApiState& state, JobId job, Call call) {
+  const auto number = ParseNumber(call.names[1]);
+  if (!number || *number > std::numeric_limits<std::int32_t>::max()) {
+    return call.respond(
+        ProblemAnswer(Error{Code::kInvalid, "the chunk's number: chunks are counted from 0"}));
+  }
+  const ChunkKey key{job, static_cast<std::int32_t>(*number)};
+  state.agents.Pass<ChunkItems>(
+      call.request.peer,
+      [&state, key](Reply<ChunkItems> done) {
+        state.server.jobs().ChunkBody(key, std::move(done));
+      },
+      AnswerWith<ChunkItems>(state.log, std::move(call.respond),
+                             [](ChunkItems& items) { return ChunkAnswer(std::move(items)); }));
+}
+
+}  // namespace
+
+void AddItemRoutes(Router& router, ApiState& state) {
+  router.Get("/v1/jobs/{job}/items", WithJob(state, Items));
+  router.Get("/v1/jobs/{job}/stats", WithJob(state, Stats));
+  router.Get("/v1/jobs/{job}/chunks/{chunk}/items", WithJob(state, ChunkBody));
+}
+
+}  // namespace tidemill

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/http/service.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <fstream>
+#include <utility>
+
+#include "server/http/answer.h"
+
+namespace tidemill {
+namespace {
+
+constexpr Duration kQuietCheck = std::chrono::milliseconds(10);
+
+ApiOptions WithConnections(ApiOptions options, const HttpServer& http) {
+  options.connections = [&http] { return http.connections(); };
+  return options;
+}
+
+HttpServerOptions HttpOptions(const ServiceOptions& service) {
+  HttpServerOptions options;
+  options.address = service.listen.address;
+  options.port = service.listen.port;
+  // The one over the limit needs a descriptor too, to be told so.
+  const auto most = static_cast<std::size_t>(std::max<std::int64_t>(service.connections_max, 16));
+  options.max_connections = std::min(options.max_connections, most);
+  options.error_page = [](int status, std::string detail) {
+    return ProblemAnswer(status, std::move(detail));
+  };
+  return options;
+}
+
+}  // namespace
+
+Service::Service(ServiceDeps deps, const ServiceOptions& options)
+    : deps_(deps),
+      options_(options),
+      api_(deps.server, deps.random, deps.log, WithConnections(options.api, http_)),
+      http_(deps.loop, HttpOptions(options), [this](HttpRequest request, HttpRespond respond) {
+        api_.Handle(std::move(request), std::move(respond));
+      }) {}
+
+Result<void> Service::Start() {
+  TIDEMILL_TRY_VOID(http_.Start());
+  deps_.server.Start();
+  TIDEMILL_TRY_VOID(WritePortFile());
+  deps_.log.Info("server.listening", {{"address", options_.listen.address},
+                                      {"port", http_.port()},
+                                      {"connections_max", options_.connections_max}});
+  return {};
+}
+
+// By way of another name: whoever looks finds all of it or nothing.
+Result<void> Service::WritePortFile() const {
+  if (options_.port_file.empty()) return {};
+  const std::string draft = options_.port_file + ".new";
+  std::ofstream file(draft);
+  file << http_.port() << '\n';
+  file.close();
+  if (!file || std::rename(draft.c_str(), options_.port_file.c_str()) != 0) {
+    return Fail(Code::kUnavailable, "cannot write the port to " + options_.port_file);
+  }
+  return {};
+}
+
+void Service::Stop() {
+  if (std::exchange(stopping_, true)) return;
+  deps_.log.Info("server.stopping", {{"connections", http_.connections()}});
+  api_.BeginStop();
+  http_.StopAccepting();
+  deps_.loop.After(kStopLimit, [this] {
+    deps_.log.Warn("server.stopped_late", {{"connections", http_.connections()}});
+    deps_.loop.Stop();
+  });
+  deps_.server.Stop([this] { server_stopped_ = true; });
+  StopWhenQuiet();
+}
+
+void Service::StopWhenQuiet() {
+  if (server_stopped_ && api_.idle() && http_.connections() == 0) {
+    ended_well_ = true;
+    deps_.log.Info("server.stopped");
+    deps_.loop.Stop();
+    return;
+  }
+  deps_.loop.After(kQuietCheck, [this] { StopWhenQuiet(); });
+}
+
+}  // namespace tidemill

@@ -1,0 +1,354 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "wire/agent_json.h"
+
+#include <cstdint>
+#include <limits>
+#include <utility>
+
+#include "base/bytes.h"
+#include "base/limits.h"
+#include "model/job.h"
+#include "wire/json.h"
+#include "wire/runs.h"
+
+namespace tidemill {
+namespace {
+
+using json::Fields;
+using json::Path;
+using json::Value;
+
+constexpr std::int64_t kMostInt32 = std::numeric_limits<std::int32_t>::max();
+// No machine has a million processors or an exabyte; sums of such numbers cannot overflow.
+constexpr std::int64_t kMostMillicpus = 1'000'000'000;
+constexpr std::int64_t kMostMemory = std::int64_t{1} << 60;
+// Jobs that one agent has run items of since its last sync.
+constexpr std::size_t kMostMeasured = 256;
+constexpr std::int64_t kMostRunMs = std::int64_t{1} << 50;
+
+void Append(std::string& out, std::string_view field, std::string_view quoted) {
+  out.append("\"").append(field).append("\":\"").append(quoted).append("\"");
+}
+
+void Append(std::string& out, std::string_view field, std::int64_t number) {
+  out.append("\"").append(field).append("\":").append(std::to_string(number));
+}
+
+std::string ResourcesText(const Resources& resources) {
+  std::string out = "{\"cpus\":" + json::Cpus(resources.millicpus) + ",";
+  Append(out, "memory", resources.memory_bytes);
+  return out.append("}");
+}
+
+// "name":[a,b] of whatever `one` writes.
+template <typename Many, typename One>
+void AppendEach(std::string& out, std::string_view field, const Many& many, One one) {
+  out.append("\"").append(field).append("\":[");
+  bool first = true;
+  for (const auto& each : many) {
+    if (!first) out.push_back(',');
+    first = false;
+    one(each);
+  }
+  out.push_back(']');
+}
+
+void AppendIds(std::string& out, std::string_view field, const std::vector<LeaseId>& ids) {
+  AppendEach(out, field, ids,
+             [&](const LeaseId& id) { out.append("\"").append(ToString(id)).append("\""); });
+}
+
+Result<Resources> ReadResources(const Fields& fields, std::string_view name) {
+  const Path path = fields.In(name);
+  const Value* value = fields.Find(name);
+  if (value == nullptr) return json::Wrong(path, "is missing");
+  TIDEMILL_TRY(const Fields inner, Fields::Of(*value, path));
+  Resources resources;
+  TIDEMILL_TRY(resources.millicpus, inner.Millicpus("cpus", {.least = 0, .most = kMostMillicpus}));
+  TIDEMILL_TRY(resources.memory_bytes, inner.Int("memory", {.least = 0, .most = kMostMemory}));
+  return resources;
+}
+
+// Calls read(fields) for each object of an array.
+template <typename Read>
+Result<void> ReadEach(const Fields& fields, std::string_view name, std::size_t most, Read read) {
+  TIDEMILL_TRY(const Value* array, fields.Array(name, most));
+  if (array == nullptr) return {};
+  const Path in_array = fields.In(name);
+  Path path{&in_array, {}, 0};
+  for (const Value& value : *array) {
+    TIDEMILL_TRY(const Fields element, Fields::Of(value, path));
+    TIDEMILL_TRY_VOID(read(element));
+    ++path.index;
+  }
+  return {};
+}
+
+Result<std::vector<LeaseId>> ReadIds(const Fields& fields, std::string_view name,
+                                     std::size_t most) {
+  std::vector<LeaseId> ids;
+  TIDEMILL_TRY(const Value* array, fields.Array(name, most));
+  if (array == nullptr) return ids;
+  ids.reserve(array->size());
+  const Path in_array = fields.In(name);
+  for (const Value& value : *array) {
+    const Path path{&in_array, {}, ids.size()};
+    if (!value.is_string()) return json::Wrong(path, "must be a UUID in a string");
+    const auto id = ParseId<LeaseId>(value.get_ref<const std::string&>());
+    if (!id) return json::Wrong(path, "not a UUID");
+    ids.push_back(*id);
+  }
+  return ids;
+}
+
+Result<Settlement> ReadSettlement(const Fields& fields) {
+  Settlement read;
+  TIDEMILL_TRY(read.lease, fields.Id<LeaseId>("lease"));
+  TIDEMILL_TRY(const std::int64_t seq, fields.Int("seq", {.least = 0, .most = kMostInt32}));
+  read.seq = static_cast<std::int32_t>(seq);
+  TIDEMILL_TRY(read.ok, fields.Runs("ok", limits::kItemsPerChunk));
+  TIDEMILL_TRY(read.failed, fields.Runs("failed", limits::kItemsPerChunk));
+  TIDEMILL_TRY(read.back, fields.Runs("back", limits::kItemsPerChunk));
+  TIDEMILL_TRY(read.body, fields.Bytes("report", limits::kReportBytes));
+  return read;
+}
+
+Result<Measured> ReadMeasured(const Fields& fields) {
+  Measured read;
+  TIDEMILL_TRY(read.job.number, fields.Int("job", {.least = 1}));
+  TIDEMILL_TRY(read.items, fields.Int("items", {.least = 0, .most = limits::kItemsPerJob}));
+  TIDEMILL_TRY(read.run_ms, fields.Int("run_ms", {.least = 0, .most = kMostRunMs}));
+  return read;
+}
+
+Result<Grant> ReadGrant(const Fields& fields, SessionId session) {
+  Grant read;
+  Lease& lease = read.lease;
+  lease.session = session;
+  TIDEMILL_TRY(lease.id, fields.Id<LeaseId>("lease"));
+  TIDEMILL_TRY(lease.chunk.job.number, fields.Int("job", {.least = 1}));
+  TIDEMILL_TRY(const std::int64_t chunk, fields.Int("chunk", {.least = 0, .most = kMostInt32}));
+  TIDEMILL_TRY(const std::int64_t length,
+               fields.Int("length", {.least = 1, .most = limits::kItemsPerChunk}));
+  TIDEMILL_TRY(const std::int64_t round, fields.Int("round", {.least = 0, .most = kMostInt32}));
+  TIDEMILL_TRY(read.first_item, fields.Int("first_item", {.least = 0}));
+  TIDEMILL_TRY(lease.mine, fields.Runs("items", static_cast<int>(length)));
+  lease.chunk.chunk = static_cast<std::int32_t>(chunk);
+  lease.round = static_cast<std::int32_t>(round);
+  TIDEMILL_TRY_VOID(
+      ReadEach(fields, "tries", limits::kItemsPerChunk, [&](const Fields& element) -> Result<void> {
+        ItemTry item{lease.chunk.job, 0, 0, 0};
+        TIDEMILL_TRY(item.item, element.Int("item", {.least = 0}));
+        TIDEMILL_TRY(const std::int64_t attempts, element.Int("attempts", {.most = kMostInt32}));
+        TIDEMILL_TRY(const std::int64_t lost, element.Int("lost", {.most = kMostInt32}));
+        item.attempts = static_cast<std::int32_t>(attempts);
+        item.lost = static_cast<std::int32_t>(lost);
+        read.tries.push_back(item);
+        return {};
+      }));
+  return read;
+}
+
+void AppendGrant(std::string& out, const Grant& grant) {
+  const Lease& lease = grant.lease;
+  out.push_back('{');
+  Append(out, "lease", ToString(lease.id));
+  out.push_back(',');
+  Append(out, "job", lease.chunk.job.number);
+  out.push_back(',');
+  Append(out, "chunk", lease.chunk.chunk);
+  out.push_back(',');
+  Append(out, "first_item", grant.first_item);
+  out.push_back(',');
+  Append(out, "length", lease.mine.length());
+  out.push_back(',');
+  Append(out, "items", FormatRuns(lease.mine));
+  out.push_back(',');
+  Append(out, "round", lease.round);
+  out.push_back(',');
+  AppendEach(out, "tries", grant.tries, [&](const ItemTry& item) {
+    out.push_back('{');
+    Append(out, "item", item.item);
+    out.push_back(',');
+    Append(out, "attempts", item.attempts);
+    out.push_back(',');
+    Append(out, "lost", item.lost);
+    out.push_back('}');
+  });
+  out.push_back('}');
+}
+
+void AppendSettlement(std::string& out, const Settlement& settlement) {
+  out.push_back('{');
+  Append(out, "lease", ToString(settlement.lease));
+  out.push_back(',');
+  Append(out, "seq", settlement.seq);
+  out.push_back(',');
+  Append(out, "ok", FormatRuns(settlement.ok));
+  out.push_back(',');
+  Append(out, "failed", FormatRuns(settlement.failed));
+  out.push_back(',');
+  Append(out, "back", FormatRuns(settlement.back));
+  out.push_back(',');
+  Append(out, "report", EncodeBase64(settlement.body));
+  out.push_back('}');
+}
+
+}  // namespace
+
+std::string FormatJoinRequest(const JoinRequest& request) {
+  std::string out = "{";
+  Append(out, "version", kAgentVersion);
+  out.push_back(',');
+  Append(out, "session", ToString(request.session));
+  out.append(",\"machine\":").append(json::Quoted(request.machine));
+  out.append(",\"pool\":").append(json::Quoted(request.pool));
+  return out.append(",\"resources\":").append(ResourcesText(request.shape)).append("}");
+}
+
+Result<JoinRequest> ParseJoinRequest(std::string_view body) {
+  TIDEMILL_TRY(const Value value, json::Parse(body));
+  TIDEMILL_TRY(const Fields fields, Fields::Of(value, {}));
+  // First of all: the fields of another version may mean something else.
+  TIDEMILL_TRY(const std::int64_t version, fields.Int("version", {.least = 0, .most = kMostInt32}));
+  if (version != kAgentVersion) {
+    return json::Wrong(fields.In("version"), std::to_string(version) +
+                                                 " is not served here; this server serves " +
+                                                 std::to_string(kAgentVersion));
+  }
+  JoinRequest request;
+  TIDEMILL_TRY(request.session, fields.Id<SessionId>("session"));
+  TIDEMILL_TRY(request.machine, fields.Text("machine", {.most_bytes = limits::kMachineNameBytes}));
+  TIDEMILL_TRY(request.pool,
+               fields.Text("pool", {.most_bytes = limits::kNameBytes, .absent = "default"}));
+  if (!IsName(request.pool)) {
+    return json::Wrong(fields.In("pool"), "must be letters, digits, '.', '_' and '-'");
+  }
+  TIDEMILL_TRY(request.shape, ReadResources(fields, "resources"));
+  return request;
+}
+
+std::string FormatJoinAnswer(const JoinAnswer& answer) {
+  std::string out = "{";
+  Append(out, "session", ToString(answer.session));
+  out.push_back(',');
+  Append(out, "state", answer.state == SessionState::kAlive ? "alive" : "draining");
+  out.push_back(',');
+  Append(out, "heartbeat_ms", answer.heartbeat.count());
+  out.push_back(',');
+  Append(out, "session_ms", answer.session_life.count());
+  out.push_back(',');
+  Append(out, "version", kAgentVersion);
+  return out.append("}");
+}
+
+Result<JoinAnswer> ParseJoinAnswer(std::string_view body) {
+  TIDEMILL_TRY(const Value value, json::Parse(body));
+  TIDEMILL_TRY(const Fields fields, Fields::Of(value, {}));
+  JoinAnswer answer;
+  TIDEMILL_TRY(answer.session, fields.Id<SessionId>("session"));
+  TIDEMILL_TRY(const std::string_view state, fields.Text("state", {.most_bytes = 16}));
+  answer.state = state == "alive" ? SessionState::kAlive : SessionState::kDraining;
+  TIDEMILL_TRY(const std::int64_t heartbeat, fields.Int("heartbeat_ms", {.least = 1}));
+  TIDEMILL_TRY(const std::int64_t life, fields.Int("session_ms", {.least = 1}));
+  answer.heartbeat = std::chrono::milliseconds(heartbeat);
+  answer.session_life = std::chrono::milliseconds(life);
+  return answer;
+}
+
+std::string FormatSyncRequest(const SyncRequest& request) {
+  std::string out = "{";
+  Append(out, "session", ToString(request.session));
+  out.append(",\"free\":").append(ResourcesText(request.free)).append(",");
+  AppendIds(out, "leases", request.known);
+  out.push_back(',');
+  AppendEach(out, "settlements", request.settlements,
+             [&](const Settlement& settlement) { AppendSettlement(out, settlement); });
+  out.push_back(',');
+  AppendEach(out, "measured", request.measured, [&](const Measured& measured) {
+    out.push_back('{');
+    Append(out, "job", measured.job.number);
+    out.push_back(',');
+    Append(out, "items", measured.items);
+    out.push_back(',');
+    Append(out, "run_ms", measured.run_ms);
+    out.push_back('}');
+  });
+  return out.append(request.leaving ? ",\"leaving\":true}" : ",\"leaving\":false}");
+}
+
+Result<SyncRequest> ParseSyncRequest(std::string_view body) {
+  TIDEMILL_TRY(const Value value, json::Parse(body));
+  TIDEMILL_TRY(const Fields fields, Fields::Of(value, {}));
+  SyncRequest request;
+  TIDEMILL_TRY(request.session, fields.Id<SessionId>("session"));
+  TIDEMILL_TRY(request.free, ReadResources(fields, "free"));
+  TIDEMILL_TRY(request.known, ReadIds(fields, "leases", limits::kLeasesPerSession));
+  TIDEMILL_TRY_VOID(ReadEach(fields, "settlements", limits::kSettlementsPerSync,
+                             [&](const Fields& element) -> Result<void> {
+                               TIDEMILL_TRY(Settlement read, ReadSettlement(element));
+                               request.settlements.push_back(std::move(read));
+                               return {};
+                             }));
+  TIDEMILL_TRY_VOID(
+      ReadEach(fields, "measured", kMostMeasured, [&](const Fields& element) -> Result<void> {
+        TIDEMILL_TRY(const Measured read, ReadMeasured(element));
+        request.measured.push_back(read);
+        return {};
+      }));
+  TIDEMILL_TRY(request.leaving, fields.Flag("leaving", false));
+  return request;
+}
+
+std::string FormatSyncResult(const SyncResult& result) {
+  std::string out = "{";
+  AppendEach(out, "leases", result.grants, [&](const Grant& grant) { AppendGrant(out, grant); });
+  out.push_back(',');
+  AppendIds(out, "gone", result.gone);
+  out.push_back(',');
+  AppendEach(out, "refused", result.refused, [&](const Refusal& refusal) {
+    out.push_back('{');
+    Append(out, "lease", ToString(refusal.lease));
+    out.push_back(',');
+    Append(out, "seq", refusal.seq);
+    out.append(",\"reason\":").append(json::Quoted(refusal.reason)).append("}");
+  });
+  return out.append(result.draining ? ",\"draining\":true}" : ",\"draining\":false}");
+}
+
+Result<SyncResult> ParseSyncResult(std::string_view body, SessionId session) {
+  constexpr std::size_t kMostReason = 1000;
+  TIDEMILL_TRY(const Value value, json::Parse(body));
+  TIDEMILL_TRY(const Fields fields, Fields::Of(value, {}));
+  SyncResult result;
+  TIDEMILL_TRY_VOID(ReadEach(fields, "leases", limits::kLeasesPerSession,
+                             [&](const Fields& element) -> Result<void> {
+                               TIDEMILL_TRY(Grant read, ReadGrant(element, session));
+                               result.grants.push_back(std::move(read));
+                               return {};
+                             }));
+  TIDEMILL_TRY(result.gone, ReadIds(fields, "gone", limits::kLeasesPerSession));
+  TIDEMILL_TRY_VOID(ReadEach(
+      fields, "refused", limits::kSettlementsPerSync, [&](const Fields& element) -> Result<void> {
+        Refusal& read = result.refused.emplace_back();
+        TIDEMILL_TRY(read.lease, element.Id<LeaseId>("lease"));
+        TIDEMILL_TRY(const std::int64_t seq, element.Int("seq", {.most = kMostInt32}));
+        read.seq = static_cast<std::int32_t>(seq);
+        TIDEMILL_TRY(read.reason, element.Text("reason", {.most_bytes = kMostReason}));
+        return {};
+      }));
+  TIDEMILL_TRY(result.draining, fields.Flag("draining", false));
+  return result;
+}
+
+std::string FormatWaitAnswer(bool sync_now) {
+  return sync_now ? "{\"sync\":true}" : "{\"sync\":false}";
+}
+
+Result<bool> ParseWaitAnswer(std::string_view body) {
+  TIDEMILL_TRY(const Value value, json::Parse(body));
+  TIDEMILL_TRY(const Fields fields, Fields::Of(value, {}));
+  return fields.Flag("sync", {});
+}
+
+}  // namespace tidemill

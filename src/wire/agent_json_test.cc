@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "wire/agent_json.h"
+
+#include <gtest/gtest.h>
+#include <rapidcheck.h>
+#include <rapidcheck/gtest.h>
+
+#include "base/random.h"
+
+namespace tidemill {
+namespace {
+
+using std::chrono::milliseconds;
+
+Bits AnyBits(Random& random, int length) {
+  Bits bits(length);
+  for (int i = 0; i < length; ++i) {
+    if (random.Chance(0.3)) bits.Set(i);
+  }
+  return bits;
+}
+
+std::string AnyBytes(Random& random) {
+  std::string bytes(random.Below(200), '\0');
+  for (char& c : bytes) c = static_cast<char>(random.Next());
+  return bytes;
+}
+
+SyncRequest AnySync(Random& random) {
+  SyncRequest request;
+  request.session = random.NewId<SessionId>();
+  request.free = {static_cast<std::int64_t>(random.Below(1'000'000)),
+                  static_cast<std::int64_t>(random.Below(1ULL << 50))};
+  for (std::uint64_t i = random.Below(5); i > 0; --i)
+    request.known.push_back(random.NewId<LeaseId>());
+  for (std::uint64_t i = random.Below(5); i > 0; --i) {
+    Settlement& settlement = request.settlements.emplace_back();
+    settlement.lease = random.NewId<LeaseId>();
+    settlement.seq = static_cast<std::int32_t>(random.Below(1ULL << 31));
+    settlement.ok = AnyBits(random, limits::kItemsPerChunk);
+    settlement.failed = AnyBits(random, limits::kItemsPerChunk);
+    settlement.back = AnyBits(random, limits::kItemsPerChunk);
+    settlement.body = AnyBytes(random);
+  }
+  for (std::uint64_t i = random.Below(3); i > 0; --i) request.measured.push_back({{7}, 12, 3400});
+  request.leaving = random.Chance(0.5);
+  return request;
+}
+
+SyncResult AnyResult(Random& random, SessionId session) {
+  SyncResult result;
+  for (std::uint64_t i = random.Below(4); i > 0; --i) {
+    Grant& grant = result.grants.emplace_back();
+    const int length = 1 + static_cast<int>(random.Below(limits::kItemsPerChunk));
+    grant.lease = {random.NewId<LeaseId>(), session, {{7}, 3}, 2, AnyBits(random, length)};
+    grant.first_item = 6144;
+    grant.tries = {{{7}, 6150, 1, 0}, {{7}, 6151, 0, 3}};
+  }
+  for (std::uint64_t i = random.Below(4); i > 0; --i)
+    result.gone.push_back(random.NewId<LeaseId>());
+  result.refused = {{random.NewId<LeaseId>(), 4, "an \"offset\" lies past the end\\"}};
+  result.draining = random.Chance(0.5);
+  return result;
+}
+
+std::string WhyNot(std::string_view body) {
+  const auto read = ParseSyncRequest(body);
+  if (read) return "";
+  EXPECT_EQ(read.error().code, Code::kInvalid);
+  return read.error().reason;
+}
+
+// A sync with one settlement, of which one field is what the test says.
+std::string Settling(std::string_view field, std::string_view value) {
+  std::string out =
+      R"({"session":"00000000-0000-0001-0000-000000000002","free":{"cpus":1,"memory":0},)"
+      R"("settlements":[{"lease":"00000000-0000-0001-0000-000000000003","seq":0},)"
+      R"({"lease":"00000000-0000-0001-0000-000000000003","seq":1,")";
+  return out.append(field).append("\":").append(value).append("}]}");
+}
+
+RC_GTEST_PROP(SyncJson, ARequestComesBackAsItWent, (std::uint64_t seed)) {
+  SeededRandom random(seed);
+  const SyncRequest request = AnySync(random);
+  const auto back = ParseSyncRequest(FormatSyncRequest(request));
+  RC_ASSERT(back.has_value());
+  RC_ASSERT(back->session == request.session);
+  RC_ASSERT(back->free == request.free);
+  RC_ASSERT(back->known == request.known);
+  RC_ASSERT(back->leaving == request.leaving);
+  RC_ASSERT(back->measured.size() == request.measured.size());
+  RC_ASSERT(back->settlements.size() == request.settlements.size());
+  for (std::size_t i = 0; i < request.settlements.size(); ++i) {
+    const Settlement& went = request.settlements[i];
+    const Settlement& came = back->settlements[i];
+    RC_ASSERT(came.lease == went.lease);
+    RC_ASSERT(came.seq == went.seq);
+    RC_ASSERT(came.ok == went.ok);
+    RC_ASSERT(came.failed == went.failed);
+    RC_ASSERT(came.back == went.back);
+    RC_ASSERT(came.body == went.body);
+  }
+}
+
+RC_GTEST_PROP(SyncJson, AnAnswerComesBackAsItWent, (std::uint64_t seed)) {
+  SeededRandom random(seed);
+  const auto session = random.NewId<SessionId>();
+  const SyncResult result = AnyResult(random, session);
+  const auto back = ParseSyncResult(FormatSyncResult(result), session);
+  RC_ASSERT(back.has_value());
+  RC_ASSERT(*back == result);
+}
+
+// Whatever is cut off or changed, the reader says no or yes, and lives.
+RC_GTEST_PROP(SyncJson, DamagedTextIsReadOrRefused, (std::uint64_t seed)) {
+  SeededRandom random(seed);
+  std::string body = FormatSyncRequest(AnySync(random));
+  body.resize(random.Below(body.size() + 1));
+  for (std::uint64_t i = random.Below(4); i > 0 && !body.empty(); --i) {
+    body[random.Below(body.size())] = static_cast<char>(random.Next());
+  }
+  const auto read = ParseSyncRequest(body);
+  RC_ASSERT(read.has_value() || read.error().code == Code::kInvalid);
+}
+
+TEST(SyncJson, LooksAsTheContractSays) {
+  SyncResult result;
+  Grant& grant = result.grants.emplace_back();
+  grant.lease = {{1, 2}, {3, 4}, {{7}, 3}, 0, Bits::Range(2048, 0, 40)};
+  grant.first_item = 6144;
+  grant.tries = {{{7}, 6150, 1, 0}};
+  EXPECT_EQ(FormatSyncResult(result),
+            R"({"leases":[{"lease":"00000000-0000-0001-0000-000000000002","job":7,"chunk":3,)"
+            R"("first_item":6144,"length":2048,"items":"0-39","round":0,)"
+            R"("tries":[{"item":6150,"attempts":1,"lost":0}]}],"gone":[],"refused":[],)"
+            R"("draining":false})");
+  EXPECT_EQ(FormatWaitAnswer(true), R"({"sync":true})");
+}
+
+TEST(SyncJson, AFieldThatIsWrongIsNamed) {
+  EXPECT_EQ(WhyNot(Settling("ok", "\"0-5\"")), "");
+  EXPECT_EQ(WhyNot(Settling("ok", "7")), "settlements[1].ok: must be a string, not a number");
+  EXPECT_NE(WhyNot(Settling("failed", "\"5,4\"")).find("settlements[1].failed: a run"),
+            std::string::npos);
+  EXPECT_NE(WhyNot(Settling("back", "\"2048\"")).find("settlements[1].back: an offset"),
+            std::string::npos);
+  EXPECT_EQ(WhyNot(Settling("report", "\"?\"")), "settlements[1].report: is not base64");
+  EXPECT_EQ(WhyNot(R"({"session":"x"})"), "session: not a UUID");
+  EXPECT_EQ(WhyNot("[]"), "the body: must be an object, not an array");
+  EXPECT_EQ(WhyNot(R"({"session":"00000000-0000-0001-0000-000000000002"})"), "free: is missing");
+  EXPECT_EQ(WhyNot(R"({"session":"00000000-0000-0001-0000-000000000002",)"
+                   R"("free":{"cpus":-1,"memory":0}})"),
+            "free.cpus: must be from 0 to 1000000");
+}
+
+TEST(SyncJson, TooMuchOfSomethingIsRefused) {
+  SyncRequest request;
+  request.settlements.resize(limits::kSettlementsPerSync);
+  EXPECT_TRUE(ParseSyncRequest(FormatSyncRequest(request)));
+  request.settlements.resize(limits::kSettlementsPerSync + 1);
+  EXPECT_EQ(WhyNot(FormatSyncRequest(request)), "settlements: has more than 256 elements");
+  request.settlements.resize(1);
+  request.settlements[0].body.resize(limits::kReportBytes);
+  EXPECT_TRUE(ParseSyncRequest(FormatSyncRequest(request)));
+  request.settlements[0].body.resize(limits::kReportBytes + 1);
+  EXPECT_EQ(WhyNot(FormatSyncRequest(request)), "settlements[0].report: is more than 524288 bytes");
+  request.settlements.clear();
+  request.known.resize(limits::kLeasesPerSession + 1);
+  EXPECT_EQ(WhyNot(FormatSyncRequest(request)), "leases: has more than 64 elements");
+}
+
+TEST(SyncJson, FieldsOfNewerVersionsArePassedOver) {
+  EXPECT_TRUE(ParseSyncRequest(R"({"session":"00000000-0000-0001-0000-000000000002","mood":[1],)"
+                               R"("free":{"cpus":0.5,"memory":0,"gpus":1}})"));
+}
+
+TEST(JoinJson, ComesBackAsItWent) {
+  const JoinRequest request{{1, 2}, "i-0fe2 \"spot\"", "spot-c6i", {1500, 1 << 30}};
+  const auto back = ParseJoinRequest(FormatJoinRequest(request));
+  ASSERT_TRUE(back);
+  EXPECT_EQ(back->session, request.session);
+  EXPECT_EQ(back->machine, request.machine);
+  EXPECT_EQ(back->pool, request.pool);
+  EXPECT_EQ(back->shape, request.shape);
+
+  const JoinAnswer answer{
+      {1, 2}, SessionState::kDraining, milliseconds(10000), milliseconds(60000)};
+  EXPECT_EQ(*ParseJoinAnswer(FormatJoinAnswer(answer)), answer);
+}
+
+TEST(JoinJson, AnotherVersionIsRefusedWithTheOneThatIsServed) {
+  const auto read = ParseJoinRequest(R"({"version":2,"mystery":true})");
+  ASSERT_FALSE(read);
+  EXPECT_EQ(read.error().reason, "version: 2 is not served here; this server serves 1");
+}
+
+TEST(WaitJson, ComesBackAsItWent) {
+  EXPECT_TRUE(*ParseWaitAnswer(FormatWaitAnswer(true)));
+  EXPECT_FALSE(*ParseWaitAnswer(FormatWaitAnswer(false)));
+  EXPECT_FALSE(ParseWaitAnswer("{}"));
+}
+
+}  // namespace
+}  // namespace tidemill

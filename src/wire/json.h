@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// For the .cc files of wire only: no other module sees the library behind it.
+
+#include <cstdint>
+#include <initializer_list>
+#include <limits>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include <nlohmann/json.hpp>
+
+#include "base/bits.h"
+#include "base/id.h"
+#include "base/limits.h"
+#include "base/result.h"
+
+namespace tidemill::json {
+
+using Value = nlohmann::json;
+
+// One value, and nothing after it. kInvalid: not JSON, nested deeper than kDepth, a field twice, or
+// an integer that no 64 bits hold (it would change its value unseen).
+inline constexpr std::size_t kDepth = 32;
+Result<Value> Parse(std::string_view text);
+
+// Where a value stands; made on the stack on the way down, written out only for an error.
+struct Path {
+  const Path* up = nullptr;
+  std::string_view name = {};
+  std::size_t index = 0;  // of an element, if there is no name
+  std::string Text() const;
+};
+
+// kInvalid, as "settlements[3].ok: not base64".
+tl::unexpected<Error> Wrong(const Path& path, std::string_view why);
+
+struct Whole {
+  std::int64_t least = 0;
+  std::int64_t most = std::numeric_limits<std::int64_t>::max();
+  std::optional<std::int64_t> absent = {};  // what its absence means; else it must be there
+};
+
+struct Words {
+  std::size_t most_bytes = 0;
+  std::optional<std::string_view> absent = {};
+};
+
+// The fields of one object. Borrows the value and the path. Each getter gives kInvalid, with the
+// field's path, for a field that is missing or is not what it should be.
+class Fields {
+ public:
+  static Result<Fields> Of(const Value& value, const Path& path);
+
+  // Names the first field that is not among `known`, and the one that it might have been.
+  Result<void> Only(std::initializer_list<std::string_view> known) const;
+
+  // Null if it is absent.
+  const Value* Find(std::string_view name) const;
+  Result<std::int64_t> Int(std::string_view name, Whole bounds) const;
+  Result<bool> Flag(std::string_view name, std::optional<bool> absent) const;
+  // Not empty, and without control characters, unless `absent` says so.
+  Result<std::string_view> Text(std::string_view name, Words bounds) const;
+  // Base64, decoded; empty if it is absent.
+  Result<std::string> Bytes(std::string_view name, std::size_t most) const;
+  // A set of offsets; empty if it is absent.
+  Result<Bits> Runs(std::string_view name, int length) const;
+  // Processors, in thousandths.
+  Result<std::int64_t> Millicpus(std::string_view name, Whole bounds) const;
+  // An array; null if it is absent.
+  Result<const Value*> Array(std::string_view name, std::size_t most) const;
+  // The fields of the object in a field, whose own path is made by the caller with In.
+  Path In(std::string_view name) const { return {&path_, name, 0}; }
+
+  template <typename IdType>
+  Result<IdType> Id(std::string_view name) const {
+    TIDEMILL_TRY(const std::string_view text, Text(name, {.most_bytes = 36}));
+    const auto id = ParseId<IdType>(text);
+    if (!id) return Wrong(In(name), "not a UUID");
+    return *id;
+  }
+
+ private:
+  Fields(const Value& object, const Path& path) : object_(&object), path_(path) {}
+
+  const Value* object_;
+  Path path_;
+};
+
+// An integer within its bounds.
+Result<std::int64_t> IntOf(const Value& value, const Path& path, Whole bounds);
+
+// Text in quotes, escaped; what is not UTF-8 is replaced.
+std::string Quoted(std::string_view text);
+// 1.5 for 1500.
+std::string Cpus(std::int64_t millicpus);
+
+}  // namespace tidemill::json
