@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "load/link.h"
+#include "net/asio_loop.h"
+#include "net/http.h"
+#include "net/http_client.h"
+
+namespace tidemill {
+
+// An agent's calls over HTTP. It stays with one server until a call is not answered, then goes to
+// the next. Loop thread only.
+class HttpLink : public ServerLink {
+ public:
+  HttpLink(AsioLoop& loop, const std::vector<Origin>& servers, std::size_t first);
+
+  void Join(JoinRequest request, Done<void> done) override;
+  void Sync(SyncRequest request, Done<SyncResult> done) override;
+  void Wait(SessionId session, Done<bool> done) override;
+  void FetchItems(ChunkKey key, Done<std::string> done) override;
+
+ private:
+  // Hands out the body of an answer of 2xx; any other is an error.
+  void Send(HttpCall call, Done<std::string> done);
+
+  std::vector<std::unique_ptr<HttpClient>> clients_;
+  std::size_t current_;
+};
+
+}  // namespace tidemill
