@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "base/random.h"
+#include "store/store.h"
+
+namespace tidemill {
+
+struct StoreFaults {
+  double unavailable = 0;  // nothing was done
+  double unknown = 0;      // it was done, and the answer was lost
+};
+
+// A store that fails as a real one does. After every call it shows the world what has become of it.
+class FaultyStore : public Store {
+ public:
+  FaultyStore(Store& store, Random& random, std::function<void()> after_call)
+      : store_(store), random_(random), after_call_(std::move(after_call)) {}
+  void SetFaults(StoreFaults faults) { faults_ = faults; }
+
+  Result<Job> CreateJob(const NewJob& job) override {
+    return Call([&] { return store_.CreateJob(job); });
+  }
+  Result<Job> AddPart(JobId id, const NewPart& part) override {
+    return Call([&] { return store_.AddPart(id, part); });
+  }
+  Result<Job> SealJob(JobId id, std::int32_t parts) override {
+    return Call([&] { return store_.SealJob(id, parts); });
+  }
+  Result<Job> CloseJob(JobId id) override {
+    return Call([&] { return store_.CloseJob(id); });
+  }
+  Result<Job> PauseJob(JobId id) override {
+    return Call([&] { return store_.PauseJob(id); });
+  }
+  Result<Job> ResumeJob(JobId id) override {
+    return Call([&] { return store_.ResumeJob(id); });
+  }
+  Result<Job> CancelJob(JobId id) override {
+    return Call([&] { return store_.CancelJob(id); });
+  }
+  Result<Reopened> ReopenJob(JobId id, const ReopenWhich& which) override {
+    return Call([&] { return store_.ReopenJob(id, which); });
+  }
+  Result<Swept> SweepJob(JobId id) override {
+    return Call([&] { return store_.SweepJob(id); });
+  }
+  Result<std::int64_t> DropStale(Duration age) override {
+    return Call([&] { return store_.DropStale(age); });
+  }
+  Result<Session> Join(const NewSession& session) override {
+    return Call([&] { return store_.Join(session); });
+  }
+  Result<void> Drain(SessionId id) override {
+    return Call([&] { return store_.Drain(id); });
+  }
+  Result<ExchangeResult> Run(const Exchange& exchange) override {
+    return Call([&] { return store_.Run(exchange); });
+  }
+  Result<Reaped> Reap(int limit) override {
+    return Call([&] { return store_.Reap(limit); });
+  }
+  Result<Job> FindJob(JobId id) override {
+    return Call([&] { return store_.FindJob(id); });
+  }
+  Result<JobCounts> CountItems(JobId id) override {
+    return Call([&] { return store_.CountItems(id); });
+  }
+  Result<std::vector<Job>> ListJobs(const JobFilter& filter) override {
+    return Call([&] { return store_.ListJobs(filter); });
+  }
+  Result<std::vector<RunnableJob>> ListRunnable(int limit) override {
+    return Call([&] { return store_.ListRunnable(limit); });
+  }
+  Result<std::vector<JobId>> ListSweepable(int limit) override {
+    return Call([&] { return store_.ListSweepable(limit); });
+  }
+  Result<std::vector<Chunk>> ListChunks(JobId id, const ChunkFilter& filter) override {
+    return Call([&] { return store_.ListChunks(id, filter); });
+  }
+  Result<ChunkItems> FindItems(ChunkKey key) override {
+    return Call([&] { return store_.FindItems(key); });
+  }
+  Result<std::vector<ChunkStat>> ListStats(JobId id, std::int32_t from, int limit) override {
+    return Call([&] { return store_.ListStats(id, from, limit); });
+  }
+  Result<std::vector<Report>> ListReports(ChunkKey key) override {
+    return Call([&] { return store_.ListReports(key); });
+  }
+  Result<RolledUp> RollUp(int limit, const RollUpMaker& make) override {
+    return Call([&] { return store_.RollUp(limit, make); });
+  }
+  Result<ChangeMark> ReadChange() override {
+    return Call([&] { return store_.ReadChange(); });
+  }
+  Result<void> Announce() override {
+    return Call([&] { return store_.Announce(); });
+  }
+  Result<StoreState> Dump(std::optional<JobId> only, Bodies bodies) override {
+    return Call([&] { return store_.Dump(only, bodies); });
+  }
+
+ private:
+  template <typename Work>
+  auto Call(Work work) -> decltype(work()) {
+    if (random_.Chance(faults_.unavailable)) {
+      return Fail(Code::kUnavailable, "the store is away");
+    }
+    auto result = work();
+    after_call_();
+    if (random_.Chance(faults_.unknown)) return Fail(Code::kUnknown, "the store's answer was lost");
+    return result;
+  }
+
+  Store& store_;
+  Random& random_;
+  const std::function<void()> after_call_;
+  StoreFaults faults_;
+};
+
+}  // namespace tidemill
