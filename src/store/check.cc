@@ -2,6 +2,7 @@
 #include "store/check.h"
 
 #include <map>
+#include <optional>
 #include <set>
 
 namespace tidemill {
@@ -137,18 +138,39 @@ std::vector<std::string> CheckConservation(const StoreState& state) {
   return breaches;
 }
 
-Result<std::vector<std::string>> CheckStore(Store& store) {
-  std::vector<std::string> breaches;
-  JobFilter filter{.state = std::nullopt, .before = std::nullopt, .limit = limits::kPageRows};
+namespace {
+
+// Jobs that are listed at once; each brings its whole spec.
+constexpr int kCheckedJobs = 100;
+
+Result<void> CheckJobs(Store& store, std::optional<JobState> which,
+                       std::vector<std::string>& breaches) {
+  JobFilter filter{.state = which, .before = std::nullopt, .limit = kCheckedJobs};
   while (true) {
     TIDEMILL_TRY(const std::vector<Job> jobs, store.ListJobs(filter));
-    if (jobs.empty()) return breaches;
+    if (jobs.empty()) return {};
     for (const Job& job : jobs) {
       TIDEMILL_TRY(const StoreState state, store.Dump(job.id, Bodies::kWithout));
       for (std::string& breach : CheckConservation(state)) breaches.push_back(std::move(breach));
     }
     filter.before = jobs.back().id;
   }
+}
+
+}  // namespace
+
+Result<std::vector<std::string>> CheckStore(Store& store) {
+  std::vector<std::string> breaches;
+  TIDEMILL_TRY_VOID(CheckJobs(store, std::nullopt, breaches));
+  return breaches;
+}
+
+Result<std::vector<std::string>> CheckLiveJobs(Store& store) {
+  std::vector<std::string> breaches;
+  for (const JobState state : {JobState::kActive, JobState::kPaused, JobState::kCancelling}) {
+    TIDEMILL_TRY_VOID(CheckJobs(store, state, breaches));
+  }
+  return breaches;
 }
 
 }  // namespace tidemill

@@ -25,5 +25,8 @@ std::vector<std::string> CheckConservation(const StoreState& state);
 // The same of all jobs of a store, one after the other, while it is in use: each is looked at as of
 // one moment.
 Result<std::vector<std::string>> CheckStore(Store& store);
+// Only of jobs that are active, paused or being cancelled: those that are over outnumber them, and
+// do not change.
+Result<std::vector<std::string>> CheckLiveJobs(Store& store);
 
 }  // namespace tidemill

@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "store/rules.h"
 #include "store/store_testing.h"
 
 // Lists, counts, roll-ups, news.
@@ -45,8 +46,15 @@ TEST_P(StoreTest, RunnableJobsAreActiveAndHaveFreeItems) {
   Take(Joined(), full, 2);
   const std::vector<RunnableJob> runnable = Must(store().ListRunnable(10));
   ASSERT_EQ(runnable.size(), 1u);
-  EXPECT_EQ(runnable[0], (RunnableJob{full, Resources{}, 2, 5}));
+  EXPECT_EQ(runnable[0], (RunnableJob{full, Resources{}, 5}));
   EXPECT_TRUE(Must(store().ListRunnable(0)).empty());
+}
+
+TEST_P(StoreTest, FreeItemsAreCountedInTheFirstChunksThatHaveSome) {
+  const JobId job = Sealed({.chunks = std::vector<int>(kFreeSampleChunks + 3, 2)});
+  Take(Joined(), job, 2);
+  EXPECT_EQ(Must(store().ListRunnable(10)).at(0),
+            (RunnableJob{job, Resources{}, 2 * kFreeSampleChunks}));
 }
 
 TEST_P(StoreTest, ChunksAreListedByState) {
@@ -114,6 +122,21 @@ TEST_P(StoreTest, RollingUpReplacesTheReportsOfDoneChunks) {
   EXPECT_EQ(stats[0].summary, "2");
   EXPECT_EQ(stats[0].block.size(), 4u);
   EXPECT_TRUE(Must(store().ListStats(job, 1, 10)).empty());
+}
+
+TEST_P(StoreTest, WhatACancelledJobHasDoneIsRolledUpToo) {
+  const JobId job = Sealed({.chunks = {3, 3}});
+  Tell(Take(Joined(), job, 2), {.ok = Items({0}), .body = "a"});
+  Must(store().CancelJob(job));
+  EXPECT_EQ(Must(store().RollUp(10, JoinBodies)).chunks, 0);  // not before it is carried out
+  EXPECT_EQ(Sweep(job), JobState::kCancelled);
+  EXPECT_EQ(Must(store().RollUp(10, JoinBodies)), (RolledUp{1, 1}));
+  EXPECT_EQ(Must(store().RollUp(10, JoinBodies)).chunks, 0);
+  EXPECT_TRUE(Must(store().ListReports({job, 0})).empty());
+  const std::vector<ChunkStat> stats = Must(store().ListStats(job, 0, 10));
+  ASSERT_EQ(stats.size(), 1u);
+  EXPECT_EQ(stats[0].ended, In(3, {0}));
+  EXPECT_EQ(stats[0].block, "a;");
 }
 
 TEST_P(StoreTest, RollingUpIsBounded) {

@@ -67,8 +67,7 @@ struct JobFilter {
 struct RunnableJob {
   JobId id;
   Resources resources;
-  std::int32_t chunks = 0;
-  std::int64_t free_items = 0;  // as of now; sizes leases
+  std::int64_t free_items = 0;  // as of now, in the first chunks that have some; sizes leases
   bool operator==(const RunnableJob&) const = default;
 };
 

@@ -53,6 +53,10 @@ bool MayFinish(const Job& job) {
   return !job.open && (job.state == JobState::kActive || job.state == JobState::kPaused);
 }
 
+bool IsOver(const Chunk& chunk) {
+  return chunk.done.Any() && (chunk.done | chunk.parked).Count() == chunk.length();
+}
+
 Bits ItemsToReopen(const Chunk& chunk, const ReopenWhich& which) {
   if (which.items.empty()) return chunk.failed;
   Bits items(chunk.length());
@@ -70,6 +74,10 @@ std::optional<std::string> WhyRefused(const Settlement& settlement, int length) 
       return "an offset lies past the end of the chunk, which has " + std::to_string(length) +
              " items";
     }
+  }
+  const auto items = static_cast<std::size_t>((settlement.ok | settlement.failed).Count());
+  if (settlement.body.size() > kReportFrameBytes + kReportItemBytes * items) {
+    return "the body is too large for the items it settles";
   }
   return std::nullopt;
 }

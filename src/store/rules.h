@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "base/limits.h"
 #include "base/result.h"
 #include "store/rows.h"
 
@@ -15,6 +17,15 @@ namespace tidemill {
 // Chunks of a cancelled job whose free items are parked in one step; bounds how long they are
 // locked.
 inline constexpr int kParkChunks = 1000;
+// Chunks whose free items are counted for a runnable job: half a million items are enough to size
+// leases by, and a thousand waiting jobs stay cheap.
+inline constexpr int kFreeSampleChunks = 256;
+// What a report's body may hold: a frame, and so much for each item that it settles. A chunk's
+// reports are read together when they are rolled up; this bounds how much that can be.
+inline constexpr std::size_t kReportFrameBytes = 4 * 1024;
+inline constexpr std::size_t kReportItemBytes = 250;
+static_assert(kReportFrameBytes + limits::kItemsPerChunk * kReportItemBytes <=
+              limits::kReportBytes);
 inline constexpr const char* kSeqTaken = "this seq was used before, for other items";
 // Seq of the reaper's own report of a lease; agents count from 0.
 inline constexpr std::int32_t kReaperSeq = -1;
@@ -25,6 +36,9 @@ Result<void> MayAddPart(const Job& job, const NewPart& part);
 std::vector<NewChunkItems> ChunksOf(const NewPart& part);
 bool MayReopen(JobState state);
 bool MayFinish(const Job& job);
+// Nothing more will happen in the chunk, but for a reopening, and something has: its reports can be
+// rolled up. Items are parked only by cancelling, and stay so.
+bool IsOver(const Chunk& chunk);
 Bits ItemsToReopen(const Chunk& chunk, const ReopenWhich& which);
 
 // Nothing, if the settlement can be taken at its word for a lease of this length; else why not.

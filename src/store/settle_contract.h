@@ -141,6 +141,21 @@ TEST_P(StoreTest, ANegativeSeqIsRefused) {
   EXPECT_TRUE(ChunkOf(job).done.None());
 }
 
+TEST_P(StoreTest, ABodyThatIsTooLargeForItsItemsIsRefused) {
+  const JobId job = Sealed();
+  const Lease lease = Take(Joined(), job, 4);
+  const std::string most(kReportFrameBytes + 2 * kReportItemBytes, 'b');
+  const StoreState before = All();
+  EXPECT_EQ(
+      Tell(lease, {.ok = Items({0}), .failed = Items({1}), .body = most + "b"}).refused,
+      (std::vector<Refusal>{{lease.id, 0, "the body is too large for the items it settles"}}));
+  EXPECT_EQ(All(), before);
+  // Of two things that are wrong the first is named, in every store.
+  EXPECT_EQ(Tell(lease, {.seq = -1, .body = most}).refused.at(0).reason, "a seq counts from 0");
+  EXPECT_TRUE(Tell(lease, {.ok = Items({0}), .failed = Items({1}), .body = most}).refused.empty());
+  EXPECT_EQ(ChunkOf(job).done, In(8, {0, 1}));
+}
+
 TEST_P(StoreTest, ASeqThatWasUsedForOtherItemsIsRefused) {
   const JobId job = Sealed();
   const Lease lease = Take(Joined(), job, 4);

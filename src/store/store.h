@@ -84,7 +84,8 @@ class Store {
 
   // --- upkeep ---
 
-  // Replaces the reports of at most `limit` chunks that are done by what `make` makes of them.
+  // Replaces the reports of at most `limit` chunks that are over (done, or cancelled with
+  // something done) by what `make` makes of them.
   virtual Result<RolledUp> RollUp(int limit, const RollUpMaker& make) = 0;
   // Grows with every Announce and every change of a job that lets something new be granted.
   virtual Result<ChangeMark> ReadChange() = 0;

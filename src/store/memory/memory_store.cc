@@ -237,8 +237,13 @@ Result<std::vector<RunnableJob>> MemoryStore::ListRunnable(int limit) {
   for (const auto& [id, row] : jobs_) {
     if (row.job.state != JobState::kActive || !row.AnyFree()) continue;
     if (static_cast<int>(runnable.size()) == limit) break;
-    RunnableJob job{id, row.job.spec.resources, row.job.chunks, 0};
-    for (const StoredChunk& stored : row.chunks) job.free_items += stored.chunk.Free().Count();
+    RunnableJob job{id, row.job.spec.resources, 0};
+    int left = kFreeSampleChunks;
+    for (const StoredChunk& stored : row.chunks) {
+      if (stored.chunk.Free().None()) continue;
+      if (left-- == 0) break;
+      job.free_items += stored.chunk.Free().Count();
+    }
     runnable.push_back(job);
   }
   return runnable;
@@ -304,7 +309,7 @@ Result<RolledUp> MemoryStore::RollUp(int limit, const RollUpMaker& make) {
     for (StoredChunk& stored : row.chunks) {
       if (rolled.chunks == limit) return rolled;
       const Chunk& chunk = stored.chunk;
-      if (stored.rolled || !chunk.AllDone()) continue;
+      if (stored.rolled || !IsOver(chunk)) continue;
       ChunkStat stat{chunk.key, chunk.round, Bits(chunk.length()), {}, {}};
       std::vector<Report> reports;
       for (auto it = reports_.begin(); it != reports_.end();) {

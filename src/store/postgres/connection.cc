@@ -4,6 +4,7 @@
 #include <poll.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <chrono>
 #include <optional>
@@ -35,15 +36,21 @@ bool StartsWith(std::string_view text, std::string_view with) {
   return text.substr(0, with.size()) == with;
 }
 
-// Serialization failure, deadlock, lock not available, statement timeout.
+// Serialization failure, deadlock, lock not available. Not a statement's timeout: what was too slow
+// once must not be run five times.
 bool IsContention(std::string_view state) {
-  return state == "40001" || state == "40P01" || state == "55P03" || state == "57014";
+  return state == "40001" || state == "40P01" || state == "55P03";
 }
 
+// Read-only transaction: the server has become a standby, or always was one.
+bool IsStandby(std::string_view state) { return state == "25006"; }
+
 Code CodeOf(std::string_view state) {
-  // No resources (a full disk too), an operator's shutdown, or a connection that is refused.
-  const bool down = StartsWith(state, "53") || StartsWith(state, "57P") || StartsWith(state, "08");
-  return down || IsContention(state) ? Code::kUnavailable : Code::kInternal;
+  // No resources (a full disk too), an operator's shutdown or a timeout, or a connection that is
+  // refused.
+  const bool down = StartsWith(state, "53") || StartsWith(state, "57P") || state == "57014" ||
+                    StartsWith(state, "08");
+  return down || IsStandby(state) || IsContention(state) ? Code::kUnavailable : Code::kInternal;
 }
 
 std::string Trimmed(const char* message) {
@@ -55,12 +62,18 @@ std::string Trimmed(const char* message) {
 }  // namespace
 
 Result<std::unique_ptr<Connection>> Connection::Open(const std::string& conninfo) {
-  // What stands in the conninfo comes last and wins.
-  const std::string full =
-      "connect_timeout=5 keepalives_idle=10 tcp_user_timeout=15000 "
-      "application_name=tidemill " +
-      conninfo;
-  PGconn* raw = PQconnectdb(full.c_str());
+  // `dbname` may be a whole conninfo or URI; what stands in it wins over what comes before it.
+  // Of several hosts only the one that can write is of use.
+  constexpr std::array<const char*, 7> kNames = {"connect_timeout",
+                                                 "keepalives_idle",
+                                                 "tcp_user_timeout",
+                                                 "application_name",
+                                                 "target_session_attrs",
+                                                 "dbname",
+                                                 nullptr};
+  const std::array<const char*, 7> values = {
+      "5", "10", "15000", "tidemill", "read-write", conninfo.c_str(), nullptr};
+  PGconn* raw = PQconnectdbParams(kNames.data(), values.data(), 1);
   std::unique_ptr<Connection> connection(new Connection(raw));
   if (PQstatus(raw) != CONNECTION_OK) {
     return Fail(Code::kUnavailable, "connect to PostgreSQL: " + Trimmed(PQerrorMessage(raw)));
@@ -119,6 +132,7 @@ Error Connection::ErrorOf(const PGresult* result) {
     return {Code::kUnknown, "PostgreSQL: " + Trimmed(PQerrorMessage(connection_.get()))};
   }
   contended_ = IsContention(state);
+  if (IsStandby(state)) standby_ = true;
   return {CodeOf(state), std::string("PostgreSQL ") + state + ": " +
                              Trimmed(PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY))};
 }
@@ -229,7 +243,7 @@ Result<std::vector<Rows>> Transaction::Commit() {
   auto answers = connection_.Flush();
   if (answers) begun_ = false;
   // The end of the connection says nothing about the COMMIT that was on its way.
-  if (!answers && !connection_.healthy()) return Fail(Code::kUnknown, answers.error().reason);
+  if (!answers && connection_.broken()) return Fail(Code::kUnknown, answers.error().reason);
   return answers;
 }
 

@@ -36,7 +36,9 @@ class Connection {
   Result<void> Script(const std::string& sql);
 
   // After false the connection is of no more use.
-  bool healthy() const { return healthy_; }
+  bool healthy() const { return healthy_ && !standby_; }
+  // What was under way when it ended may have happened.
+  bool broken() const { return !healthy_; }
   // Whether the last error was another transaction in the way: the same again may well succeed.
   bool contended() const { return contended_; }
 
@@ -61,6 +63,7 @@ class Connection {
   std::set<std::string_view> prepared_;
   std::vector<Queued> queue_;
   bool healthy_ = true;
+  bool standby_ = false;  // it answers, but cannot write
   bool contended_ = false;
 };
 

@@ -315,6 +315,7 @@ class Differential {
     settlement.back = SomeOf(about, Chance(0.2) ? 0.5 : 0);
     if (Chance(0.02)) settlement.ok.Set(Below(limits::kItemsPerChunk));
     settlement.body = "s" + std::to_string(seen_.calls);
+    if (Chance(0.01)) settlement.body.resize(5000);  // too large for a few items
     return settlement;
   }
 

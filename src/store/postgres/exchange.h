@@ -13,8 +13,9 @@
 
 namespace tidemill {
 
-// One exchange as one transaction. Its round trips grow with the jobs that are asked for, not with
-// the syncs: for one job there are five, and two when agents only show that they live.
+// One exchange as one transaction. Its round trips do not grow with the syncs, nor with the jobs
+// that are asked for, but with those that have too little in the first chunks that are found: there
+// are five as a rule, and two when agents only show that they live.
 //
 //   1. sessions are locked and live on; leases to settle are locked; their other leases are read
 //   2. the chunks of those leases are locked and read, if anything is settled
@@ -50,8 +51,16 @@ class ExchangeRun {
   void SettleAll();
   Result<void> Compare();
   Result<void> GrantAll();
-  Result<void> GrantJob(JobId job, std::vector<Want>& wants);
+  Result<void> GrantChoice(std::map<JobId, std::vector<Want>>& wants);
+  // `first` is what a search from the cursor on has found.
+  Result<void> GrantJob(JobId job, const Rows& first, std::vector<Want>& wants);
   Result<void> GrantFrom(JobId job, std::int32_t from, std::int32_t to, std::vector<Want>& wants);
+  std::int32_t CursorOf(JobId job) const;
+  static int ChunksFor(const std::vector<Want>& wants);
+  void SendFindFree(JobId job, std::int32_t from, std::int32_t to, const std::vector<Want>& wants);
+  // Grants from what such a search has found; answers up to which chunk it has looked.
+  std::int32_t GrantFound(JobId job, std::int32_t from, std::int32_t to, const Rows& rows,
+                          std::vector<Want>& wants);
   void GrantOne(Chunk& chunk, const Want& want);
   // `wanted`: how many leases its session is about to get already.
   bool MayHave(std::size_t sync, std::size_t wanted) const;

@@ -92,9 +92,24 @@ TEST_F(PlanTest, ChunksAreWrittenByTheirKeys) {
 }
 
 TEST_F(PlanTest, SessionsAreRenewedByTheirIds) {
-  ExpectUses(Plan(kRenew, Params().Uuids(std::vector<SessionId>{{1, 1}}).Bigs({1}),
-                  "(" + kUuids + ", array[1]::bigint[])"),
-             {"agent_session_pkey", "LockRows"});
+  const std::vector<SessionId> sessions{{1, 1}};
+  ExpectUses(Plan(kLockSessions, Params().Uuids(sessions), "(" + kUuids + ")"),
+             {"on agent_session", "session_id = ANY", "LockRows"});
+  // By each id, not all of them for each.
+  ExpectUses(
+      Plan(kRenew, Params().Uuids(sessions).Bigs({1}), "(" + kUuids + ", array[1]::bigint[])"),
+      {"on agent_session", "Index Cond: (session_id = k.id)"});
+}
+
+TEST_F(PlanTest, TheReaperLooksAtLiveSessionsOnly) {
+  const std::string plan = Plan(kLockExpired, Params().Int(10), "(10)");
+  ExpectUses(plan, {"Index Scan using agent_session_live"});
+  EXPECT_EQ(plan.find("Sort"), std::string::npos) << plan;
+}
+
+TEST_F(PlanTest, WhatOthersHaveLockedIsFoundAmongTheChunksWithFreeItems) {
+  ExpectUses(Plan(kAnyFreeBut, Params().Big(1).Ints({1, 2}), "(1, array[1, 2])"),
+             {"chunk_with_free"});
 }
 
 TEST_F(PlanTest, LeasesAreReadAndLockedByIndex) {
@@ -126,7 +141,8 @@ TEST_F(PlanTest, CountingReadsTheChunksOfOneJob) {
 }
 
 TEST_F(PlanTest, RunnableAndSweepableJobsAreFoundAmongTheLiveOnes) {
-  ExpectUses(Plan(kListRunnable, Params().Int(10), "(10)"), {"job_live", "chunk_with_free"});
+  ExpectUses(Plan(kListRunnable, Params().Int(10).Int(256), "(10, 256)"),
+             {"job_live", "chunk_with_free"});
   ExpectUses(Plan(kListSweepable, Params().Int(10), "(10)"), {"job_live", "chunk_not_done"});
 }
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // What people and servers ask for. Nothing here locks.
-#include "base/check.h"
 #include "store/postgres/postgres_store.h"
 #include "store/postgres/rows.h"
 #include "store/postgres/statements.h"
@@ -19,9 +18,10 @@ const Statement kCountItems{
     " from chunk c where c.job_id = job.job_id) n where job_id = $1"};
 const Statement kListRunnable{
     "list_runnable",
-    "select j.job_id, j.millicpus, j.memory_bytes, j.chunks,"
-    " (select sum(bit_count(~ (c.done | c.leased | c.parked))) from chunk c"
-    "  where c.job_id = j.job_id and c.has_free)::bigint"
+    "select j.job_id, j.millicpus, j.memory_bytes,"
+    " (select sum(bit_count(~ (f.done | f.leased | f.parked))) from"
+    "  (select c.done, c.leased, c.parked from chunk c where c.job_id = j.job_id and c.has_free"
+    "   order by c.chunk limit $2) f)::bigint"
     " from job j where j.state = 1 and j.state in (1, 2, 4) and exists"
     " (select 1 from chunk c where c.job_id = j.job_id and c.has_free) order by j.job_id limit $1"};
 const Statement kListSweepable{
@@ -87,7 +87,7 @@ Result<std::vector<Job>> PostgresStore::ListJobs(const JobFilter& filter) {
 }
 
 Result<std::vector<RunnableJob>> PostgresStore::ListRunnable(int limit) {
-  TIDEMILL_TRY(const Rows rows, Query(kListRunnable, Params().Int(limit)));
+  TIDEMILL_TRY(const Rows rows, Query(kListRunnable, Params().Int(limit).Int(kFreeSampleChunks)));
   std::vector<RunnableJob> jobs;
   for (int i = 0; i < rows.size(); ++i) {
     Row row = rows[i];
@@ -95,7 +95,6 @@ Result<std::vector<RunnableJob>> PostgresStore::ListRunnable(int limit) {
     job.id.number = row.Big();
     job.resources.millicpus = row.Big();
     job.resources.memory_bytes = row.Big();
-    job.chunks = row.Int();
     job.free_items = row.Big();
   }
   return jobs;

@@ -16,6 +16,12 @@ const Statement kWriteChunks{
     " k (job, chunk, round, done, failed, leased, parked, lost1, suspect)"
     " where c.job_id = k.job and c.chunk = k.chunk"};
 
+const Statement kEndLeases{"end_leases", "delete from lease where lease_id = any ($1)"};
+
+const Statement kEndSessions{"end_sessions",
+                             "update agent_session set state = 2, ended_at = clock_timestamp()"
+                             " where session_id = any ($1)"};
+
 const Statement kReadJob{"read_job", "select " TIDEMILL_JOB_COLUMNS " from job where job_id = $1"};
 
 const Statement kLockJob{
@@ -112,6 +118,24 @@ Session ReadSession(Row& row) {
   session.shape.memory_bytes = row.Big();
   session.state = static_cast<SessionState>(row.Small());
   return session;
+}
+
+tl::unexpected<Error> BrokenLease(LeaseId id) {
+  return Fail(Code::kInternal, "lease " + ToString(id) + " does not agree with its chunk");
+}
+
+Result<void> MustAgree(const std::vector<Lease>& leases, const std::map<ChunkKey, Chunk>& chunks) {
+  std::map<ChunkKey, Bits> unclaimed;
+  for (const Lease& lease : leases) {
+    const auto found = chunks.find(lease.chunk);
+    if (found == chunks.end()) return BrokenLease(lease.id);
+    Bits& leased = unclaimed.try_emplace(lease.chunk, found->second.leased).first->second;
+    if (leased.length() != lease.mine.length() || !leased.Contains(lease.mine)) {
+      return BrokenLease(lease.id);
+    }
+    leased -= lease.mine;
+  }
+  return {};
 }
 
 Params ChunkKeys(const std::vector<ChunkKey>& keys) {

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <map>
 #include <vector>
 
+#include "base/result.h"
 #include "model/chunk.h"
 #include "model/job.h"
 #include "model/lease.h"
@@ -46,6 +48,15 @@ Params ChunkKeys(const std::vector<ChunkKey>& keys);
 // Writes all planes of chunks that are locked.
 extern const Statement kWriteChunks;
 Params ChunkPlanes(const std::vector<const Chunk*>& chunks);
+
+// Fails if a lease owes what its chunk, locked, has not leased, or what another of these leases
+// owes. Such rows are broken, and nothing may be decided by them; but servers that ended themselves
+// over them would do so again as soon as they are back.
+Result<void> MustAgree(const std::vector<Lease>& leases, const std::map<ChunkKey, Chunk>& chunks);
+tl::unexpected<Error> BrokenLease(LeaseId id);
+
+extern const Statement kEndLeases;
+extern const Statement kEndSessions;
 
 template <typename Read>
 auto ReadFirst(const Rows& rows, Read read) {

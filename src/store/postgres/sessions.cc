@@ -16,6 +16,11 @@ const Statement kLockLeasesOfSessions{"lock_leases_of_sessions",
                                       " from lease where session_id = any ($1)"
                                       " order by lease_id for no key update"};
 
+const Statement kLockExpired{"lock_expired",
+                             "select session_id from agent_session"
+                             " where state < 2 and expires_at < clock_timestamp()"
+                             " order by session_id limit $1 for no key update skip locked"};
+
 namespace {
 
 const Statement kJoin{
@@ -27,13 +32,6 @@ const Statement kReadSession{
     "read_session", "select " TIDEMILL_SESSION_COLUMNS " from agent_session where session_id = $1"};
 const Statement kDrain{"drain_session",
                        "update agent_session set state = 1 where session_id = $1 and state < 2"};
-const Statement kLockExpired{"lock_expired",
-                             "select session_id from agent_session"
-                             " where state < 2 and expires_at < clock_timestamp()"
-                             " order by session_id limit $1 for no key update skip locked"};
-const Statement kBury{"bury_sessions",
-                      "update agent_session set state = 2, ended_at = clock_timestamp()"
-                      " where session_id = any ($1)"};
 const Statement kDropLeases{"drop_leases", "delete from lease where session_id = any ($1)"};
 const Statement kCountLosses{
     "count_losses",
@@ -85,7 +83,7 @@ class LostLeases {
         const Rows rows,
         transaction_.One(kLockChunks, ChunkKeys(std::vector<ChunkKey>(keys.begin(), keys.end()))));
     for (const Chunk& chunk : ReadAll(rows, ReadChunk)) chunks_.emplace(chunk.key, chunk);
-    return {};
+    return MustAgree(leases_, chunks_);
   }
 
   // Only items that were lost before have a count; the first loss is a bit.
@@ -147,6 +145,8 @@ Result<Session> PostgresStore::Join(const NewSession& session) {
                                 .Big(session.life.count()));
     transaction.Send(kReadSession, Params().Uuid(session.id));
     TIDEMILL_TRY(const std::vector<Rows> answers, transaction.Commit());
+    // It was there, dead for a day, and was dropped between the two statements.
+    if (answers[1].empty()) return Fail(Code::kUnavailable, "the session was just dropped");
     return ReadFirst(answers[1], ReadSession);
   });
 }
@@ -170,7 +170,7 @@ Result<Reaped> PostgresStore::Reap(int limit) {
     LostLeases lost(transaction, ReadAll(rows, ReadLease));
     if (!rows.empty()) TIDEMILL_TRY_VOID(lost.Lose(reaped));
     transaction.Send(kDropLeases, sessions);
-    transaction.Send(kBury, sessions);
+    transaction.Send(kEndSessions, sessions);
     TIDEMILL_TRY(const auto committed, transaction.Commit());
     return reaped;
   });

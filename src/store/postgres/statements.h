@@ -7,16 +7,19 @@
 // Each is defined beside the code that sends it.
 namespace tidemill {
 
+extern const Statement kLockSessions;
 extern const Statement kRenew;
 extern const Statement kReadLeases;
 extern const Statement kLockLeases;
 extern const Statement kTakenReports;
 extern const Statement kFindFree;
+extern const Statement kAnyFreeBut;
 extern const Statement kReadTries;
 extern const Statement kCountItems;
 extern const Statement kListRunnable;
 extern const Statement kListSweepable;
 extern const Statement kLockLeasesOfSessions;
+extern const Statement kLockExpired;
 extern const Statement kLockToRoll;
 
 }  // namespace tidemill

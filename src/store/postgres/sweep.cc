@@ -4,7 +4,6 @@
 #include <map>
 #include <set>
 
-#include "base/check.h"
 #include "store/postgres/postgres_store.h"
 #include "store/postgres/rows.h"
 #include "store/rules.h"
@@ -16,7 +15,6 @@ const Statement kLockLeasesOfJob{"lock_leases_of_job",
                                  "select " TIDEMILL_LEASE_COLUMNS
                                  " from lease where job_id = $1"
                                  " order by lease_id limit $2 for no key update"};
-const Statement kDeleteLeases{"delete_leases", "delete from lease where lease_id = any ($1)"};
 // The leases' own chunks and the first that have something free, all in one order.
 const Statement kLockChunksToPark{
     "lock_chunks_to_park",
@@ -87,6 +85,7 @@ Result<Swept> Cancel(Transaction& transaction, JobId id) {
       transaction.One(kLockChunksToPark, Params().Big(id.number).Ints(numbers).Int(kParkChunks)));
   std::map<ChunkKey, Chunk> chunks;
   for (const Chunk& chunk : ReadAll(rows, ReadChunk)) chunks.emplace(chunk.key, chunk);
+  TIDEMILL_TRY_VOID(MustAgree(leases, chunks));
   for (const Lease& lease : leases) Revoke(chunks.at(lease.chunk), lease.mine);
   std::vector<const Chunk*> written;
   for (auto& [key, chunk] : chunks) {
@@ -94,7 +93,7 @@ Result<Swept> Cancel(Transaction& transaction, JobId id) {
     written.push_back(&chunk);
   }
   transaction.Send(kWriteChunks, ChunkPlanes(written));
-  transaction.Send(kDeleteLeases, Params().Uuids(lease_ids));
+  transaction.Send(kEndLeases, Params().Uuids(lease_ids));
   transaction.Send(kEndCancelled, Params().Big(id.number));
   TIDEMILL_TRY(const std::vector<Rows> answers, transaction.Commit());
   if (!answers[2].empty()) swept.state = JobState::kCancelled;

@@ -2,7 +2,6 @@
 // What a server does beside its calls: rolling up, cleaning up, noticing changes, checking.
 #include <map>
 
-#include "base/check.h"
 #include "store/postgres/postgres_store.h"
 #include "store/postgres/rows.h"
 #include "store/postgres/statements.h"
@@ -12,7 +11,7 @@ namespace tidemill {
 
 const Statement kLockToRoll{"lock_to_roll",
                             "select " TIDEMILL_CHUNK_COLUMNS
-                            " from chunk c where c.all_done and not c.rolled"
+                            " from chunk c where c.over and not c.rolled"
                             " order by c.job_id, c.chunk limit $1 for no key update skip locked"};
 
 namespace {
@@ -121,9 +120,12 @@ Result<RolledUp> PostgresStore::RollUp(int limit, const RollUpMaker& make) {
         kInsertStats,
         ChunkKeys(keys).Ints(rounds).BitStrings(ended).BytesList(blocks).BytesList(summaries));
     transaction.Send(kMarkRolled, ChunkKeys(keys));
-    TIDEMILL_TRY(const std::vector<Rows> answers, transaction.Commit());
+    TIDEMILL_TRY(const std::vector<Rows> answers, transaction.Flush());
     // The chunks are locked, so nobody can have added a report that was not read.
-    TIDEMILL_CHECK(answers[0].touched() == report_rows.size());
+    if (answers[0].touched() != report_rows.size()) {
+      return Fail(Code::kInternal, "a report was added to a chunk that is rolled up");
+    }
+    TIDEMILL_TRY(const auto committed, transaction.Commit());
     return RolledUp{static_cast<std::int32_t>(chunks.size()), answers[0].touched()};
   });
 }

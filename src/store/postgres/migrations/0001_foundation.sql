@@ -47,6 +47,8 @@ create table chunk (
   suspect     bit varying not null,
   has_free    boolean generated always as (bit_count(~ (done | leased | parked)) > 0) stored,
   all_done    boolean generated always as (bit_count(~ done) = 0) stored,
+  over        boolean generated always as
+                (bit_count(~ (done | parked)) = 0 and bit_count(done) > 0) stored,
   primary key (job_id, chunk),
   check (length(done) between 1 and 2048),
   check (bit_count(done & leased) = 0),
@@ -56,7 +58,7 @@ create table chunk (
 ) with (fillfactor = 50);
 create index chunk_with_free on chunk (job_id, chunk) where has_free;
 create index chunk_not_done on chunk (job_id, chunk) where not all_done;
-create index chunk_to_roll on chunk (job_id, chunk) where all_done and not rolled;
+create index chunk_to_roll on chunk (job_id, chunk) where over and not rolled;
 
 create table chunk_items (
   job_id  bigint not null references job on delete cascade,
@@ -78,6 +80,8 @@ create table agent_session (
   expires_at    timestamptz not null,
   ended_at      timestamptz
 ) with (fillfactor = 50);
+-- The reaper looks here: most sessions have been dead for up to a day.
+create index agent_session_live on agent_session (session_id) where state < 2;
 
 -- A row exists exactly while the lease owes something: an id that is not here is never believed.
 create table lease (
@@ -87,7 +91,8 @@ create table lease (
   chunk       int not null,
   round       int not null,
   mine        bit varying not null check (bit_count(mine) > 0),
-  granted_at  timestamptz not null default clock_timestamp()
+  granted_at  timestamptz not null default clock_timestamp(),
+  foreign key (job_id, chunk) references chunk on delete cascade
 ) with (fillfactor = 70);
 create index lease_of_session on lease (session_id);
 create index lease_of_job on lease (job_id);
