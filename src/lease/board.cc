@@ -2,39 +2,37 @@
 #include "lease/board.h"
 
 #include <algorithm>
-#include <set>
 
 #include "base/limits.h"
 
 namespace tidemill {
 
+JobBoard::Entry* JobBoard::Find(JobId id) {
+  const auto found = std::find_if(jobs_.begin(), jobs_.end(),
+                                  [id](const Entry& entry) { return entry.job.id == id; });
+  return found == jobs_.end() ? nullptr : &*found;
+}
+
 void JobBoard::SetJobs(std::vector<BoardJob> jobs) {
-  std::set<JobId> present;
+  std::map<JobId, ItemTime> times;
+  for (const Entry& entry : jobs_) times[entry.job.id] = entry.time;
   jobs_.clear();
-  for (BoardJob& job : jobs) {
-    present.insert(job.id);
-    jobs_.push_back({std::move(job), false});
-  }
-  const auto absent = [&present](const auto& entry) { return !present.contains(entry.first); };
-  std::erase_if(cursors_, absent);
-  std::erase_if(times_, absent);
+  for (const BoardJob& job : jobs) jobs_.push_back({job, times[job.id], false});
+  cursors_.clear();
 }
 
 void JobBoard::MarkDry(JobId id) {
-  for (Entry& entry : jobs_) {
-    if (entry.job.id == id) entry.dry = true;
-  }
+  if (Entry* entry = Find(id)) entry->dry = true;
 }
 
 void JobBoard::Granted(JobId id, std::int64_t items) {
-  for (Entry& entry : jobs_) {
-    std::int64_t& free = entry.job.free_items;
-    if (entry.job.id == id) free = std::max<std::int64_t>(free - items, 0);
-  }
+  Entry* entry = Find(id);
+  if (entry == nullptr) return;
+  entry->job.free_items = std::max<std::int64_t>(entry->job.free_items - items, 0);
 }
 
 void JobBoard::Measure(JobId id, std::int64_t items, std::int64_t run_ms) {
-  times_[id].Add(items, run_ms);
+  if (Entry* entry = Find(id)) entry->time.Add(items, run_ms);
 }
 
 bool JobBoard::Fits(const Resources& free) const {
@@ -50,12 +48,10 @@ std::vector<Ask> JobBoard::AsksFor(const Resources& free, std::int64_t agents, R
   for (std::size_t n = 0; n < jobs_.size() && asks.size() < limits::kAsksPerSync; ++n) {
     const Entry& entry = jobs_[(first + n) % jobs_.size()];
     if (entry.dry) continue;
-    const auto time = times_.find(entry.job.id);
-    const int items =
-        LeaseItems({.slots = SlotsIn(free, entry.job.resources),
-                    .item_ms = time == times_.end() ? std::nullopt : time->second.Mean(),
-                    .free_items = entry.job.free_items,
-                    .agents = agents});
+    const int items = LeaseItems({.slots = SlotsIn(free, entry.job.resources),
+                                  .item_ms = entry.time.Mean(),
+                                  .free_items = entry.job.free_items,
+                                  .agents = agents});
     if (items > 0) asks.push_back({entry.job.id, items, random.NewId<LeaseId>()});
   }
   return asks;

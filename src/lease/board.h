@@ -23,13 +23,14 @@ struct BoardJob {
 // it is a hint: the store grants what is really free. Jobs take turns, one sync each.
 class JobBoard {
  public:
-  // The jobs that have free items now, oldest first; all others leave the board.
+  // The jobs that have free items now, oldest first; all others leave the board. Cursors go back to
+  // the start, so that items that came back to chunks long passed are not left for the very end.
   void SetJobs(std::vector<BoardJob> jobs);
   // Nothing free was found: not asked for again before the next SetJobs.
   void MarkDry(JobId id);
   void SetCursor(JobId id, std::int32_t chunk) { cursors_[id] = chunk; }
   void Granted(JobId id, std::int64_t items);
-  // Items of the job have run for so long, all together.
+  // Items of the job have run for so long, all together. Nothing is kept of jobs that are not here.
   void Measure(JobId id, std::int64_t items, std::int64_t run_ms);
 
   // Whether an agent with so much room could be given something.
@@ -38,18 +39,19 @@ class JobBoard {
   std::vector<Ask> AsksFor(const Resources& free, std::int64_t agents, Random& random);
   // Where the store should look for free chunks of the job first.
   std::int32_t cursor(JobId id) const;
-  // How many agents could get something at all.
+  // Of all jobs that are not dry: no more agents than this could get something.
   std::int64_t free_items() const;
 
  private:
   struct Entry {
     BoardJob job;
+    ItemTime time;
     bool dry = false;
   };
+  Entry* Find(JobId id);
   std::vector<Entry> jobs_;
   std::size_t turn_ = 0;
   std::map<JobId, std::int32_t> cursors_;
-  std::map<JobId, ItemTime> times_;
 };
 
 }  // namespace tidemill

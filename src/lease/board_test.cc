@@ -78,13 +78,23 @@ TEST_F(JobBoardTest, CountsDownWhatItHasGranted) {
   EXPECT_EQ(board_.free_items(), 0);
 }
 
-TEST_F(JobBoardTest, KeepsTheCursorOfAJobWhileItIsThere) {
-  board_.SetJobs({JobWith(1, 100), JobWith(2, 100)});
-  board_.SetCursor(JobId{1}, 7);
+TEST_F(JobBoardTest, LooksOnFromTheCursorAndFromTheStartAfterEachLook) {
   board_.SetJobs({JobWith(1, 100)});
-  EXPECT_EQ(board_.cursor(JobId{1}), 7);
-  board_.SetJobs({JobWith(2, 100)});
   EXPECT_EQ(board_.cursor(JobId{1}), 0);
+  board_.SetCursor(JobId{1}, 7);
+  EXPECT_EQ(board_.cursor(JobId{1}), 7);
+  board_.SetJobs({JobWith(1, 100)});
+  EXPECT_EQ(board_.cursor(JobId{1}), 0);
+}
+
+TEST_F(JobBoardTest, RemembersHowLongItemsTakeWhileTheJobIsThere) {
+  board_.SetJobs({JobWith(1, 100'000)});
+  board_.Measure(JobId{1}, 100, 100'000);
+  board_.Measure(JobId{2}, 100, 100'000);
+  board_.SetJobs({JobWith(1, 100'000), JobWith(2, 100'000)});
+  std::map<std::int64_t, int> sizes;
+  for (const Ask& ask : Asks()) sizes[ask.job.number] = ask.max_items;
+  EXPECT_EQ(sizes, (std::map<std::int64_t, int>{{1, 60}, {2, 4}}));
 }
 
 TEST_F(JobBoardTest, GivesEveryAskALeaseIdOfItsOwn) {

@@ -18,6 +18,8 @@ class ExpiryGuard {
 
   // The store has answered, and its clock says `clock_us`.
   void Heard(TimePoint now, std::int64_t clock_us);
+  // Syncs could not be carried out, though the store may have answered: agents were not heard.
+  void Postpone(TimePoint now) { not_before_ = now + session_life_; }
   bool MayReap(TimePoint now) const;
 
  private:

@@ -63,5 +63,14 @@ TEST_F(ExpiryGuardTest, LetsNothingExpireForAWholeSessionLifeAfterAJumpOfTheCloc
   EXPECT_FALSE(guard_.MayReap(now_));
 }
 
+TEST_F(ExpiryGuardTest, LetsNothingExpireForAWholeSessionLifeAfterSyncsHaveFailed) {
+  Hear(100);
+  guard_.Postpone(now_);
+  Hear(59);
+  EXPECT_FALSE(guard_.MayReap(now_));
+  Hear(1);
+  EXPECT_TRUE(guard_.MayReap(now_));
+}
+
 }  // namespace
 }  // namespace tidemill
