@@ -60,11 +60,13 @@ struct Exchange {
   std::map<JobId, std::int32_t> cursors;  // where to look for free chunks first; absent means 0
 };
 
+// `freed` are jobs in which items became free again by this transaction, and those whose free items
+// were all held by others just now: not dry, but to be asked for again.
 struct ExchangeResult {
   std::vector<SyncResult> syncs;          // one for each, in the same order
   std::map<JobId, std::int32_t> cursors;  // of the jobs that granted something: where it was
   std::vector<JobId> dry;                 // jobs in which nothing free was found
-  std::vector<JobId> freed;               // jobs in which items became free again
+  std::vector<JobId> freed;               // jobs to ask for again soon
   std::vector<JobId> chunk_done;          // jobs in which a chunk was completed: maybe finished
   std::int64_t outcomes = 0;              // recorded by this transaction
   bool operator==(const ExchangeResult&) const = default;

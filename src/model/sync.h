@@ -28,7 +28,7 @@ struct Measured {
 
 struct SyncRequest {
   SessionId session;
-  Resources free;              // what its running items leave over
+  Resources free{0, 0};        // what its running items leave over
   std::vector<LeaseId> known;  // the leases it holds
   std::vector<Settlement> settlements;
   std::vector<Measured> measured;

@@ -55,6 +55,9 @@ struct ServerLimits {
   int batches_in_flight = 2;
   // Syncs that wait for a batch; more are told to come back.
   std::size_t pending_syncs = 20'000;
+  // The same in memory, for all together; and what one transaction carries at most.
+  std::size_t pending_bytes = 64 << 20;
+  std::size_t batch_bytes = 8 << 20;
   Duration longest_wait = std::chrono::seconds(25);
   Duration poll_every = std::chrono::milliseconds(200);
   // With agents or work waiting, the board is made anew this often even if nobody said anything:

@@ -8,6 +8,18 @@
 #include "base/limits.h"
 
 namespace tidemill {
+namespace {
+
+// What a sync holds in memory while it waits, about.
+std::size_t BytesOf(const SyncRequest& request) {
+  std::size_t bytes = 1024;
+  for (const Settlement& settlement : request.settlements) {
+    bytes += sizeof settlement + settlement.body.size();
+  }
+  return bytes;
+}
+
+}  // namespace
 
 Exchanger::Exchanger(ServerDeps deps, const ServerLimits& limits, JobBoard& board, Events events)
     : deps_(deps), limits_(limits), board_(board), events_(std::move(events)) {}
@@ -19,12 +31,15 @@ void Exchanger::Sync(SyncRequest request, Reply<SyncResult> reply) {
     reply(Fail(Code::kUnavailable, "this server is stopping; try another one"));
     return;
   }
-  if (pending_.size() >= limits_.pending_syncs) {
+  const std::size_t bytes = BytesOf(request);
+  const bool too_many = pending_.size() >= limits_.pending_syncs;
+  if (too_many || pending_bytes_ + bytes > limits_.pending_bytes) {
     reply(Fail(Code::kExhausted, "too many agents are waiting for this server; try again soon"));
     return;
   }
   agents_[request.session] = {request.free, deps_.loop.Now()};
   const Duration delay = IsUrgent(request) ? limits_.gather : limits_.idle_gather;
+  pending_bytes_ += bytes;
   pending_.push_back({std::move(request), std::move(reply)});
   ScheduleFlush(pending_.size() >= limits::kSyncsPerBatch ? Duration::zero() : delay);
 }
@@ -55,10 +70,16 @@ void Exchanger::Flush() {
 }
 
 Exchanger::Batch Exchanger::TakeBatch() {
-  const auto count = static_cast<std::ptrdiff_t>(std::min(pending_.size(), limits::kSyncsPerBatch));
-  Batch batch(std::make_move_iterator(pending_.begin()),
-              std::make_move_iterator(pending_.begin() + count));
-  pending_.erase(pending_.begin(), pending_.begin() + count);
+  Batch batch;
+  std::size_t bytes = 0;
+  while (!pending_.empty() && batch.size() < limits::kSyncsPerBatch &&
+         bytes < limits_.batch_bytes) {
+    const std::size_t one = BytesOf(pending_.front().request);
+    bytes += one;
+    pending_bytes_ -= one;
+    batch.push_back(std::move(pending_.front()));
+    pending_.pop_front();
+  }
   return batch;
 }
 
@@ -123,6 +144,7 @@ void Exchanger::Finish(Batch batch, Result<ExchangeResult> result) {
       deps_.log.Error("exchange.failed", {{"session", ToString(batch.front().request.session)},
                                           {"reason", result.error().reason}});
     }
+    events_.unheard();
     for (Pending& pending : batch) pending.reply(tl::unexpected(result.error()));
     return;
   }
@@ -145,8 +167,9 @@ void Exchanger::Learn(const Batch& batch, const ExchangeResult& result) {
   totals_.outcomes += result.outcomes;
   for (const auto& [job, chunk] : result.cursors) board_.SetCursor(job, chunk);
   for (const JobId job : result.dry) board_.MarkDry(job);
-  for (const Pending& pending : batch) {
-    for (const Measured& measured : pending.request.measured) {
+  for (std::size_t i = 0; i < batch.size(); ++i) {
+    if (result.syncs[i].lost) continue;
+    for (const Measured& measured : batch[i].request.measured) {
       board_.Measure(measured.job, measured.items, measured.run_ms);
     }
   }
@@ -176,9 +199,9 @@ void Exchanger::Stop(std::function<void()> done) {
   ScheduleFlush(Duration::zero());
 }
 
-const Resources* Exchanger::FreeOf(SessionId session) const {
+const Exchanger::Agent* Exchanger::FindAgent(SessionId session) const {
   const auto found = agents_.find(session);
-  return found == agents_.end() ? nullptr : &found->second.free;
+  return found == agents_.end() ? nullptr : &found->second;
 }
 
 void Exchanger::ForgetSilentAgents() {

@@ -23,7 +23,8 @@ class Exchanger {
  public:
   // What others do with what a batch has brought about.
   struct Events {
-    std::function<void(const std::vector<JobId>&)> freed;       // items can be granted again
+    std::function<void(const std::vector<JobId>&)> freed;  // items can be granted soon
+    std::function<void()> unheard;  // a batch was not carried out: its agents were not heard
     std::function<void(const std::vector<JobId>&)> chunk_done;  // the job may be finished
   };
 
@@ -36,7 +37,11 @@ class Exchanger {
 
   // Agents heard of within a session's life, and what they had free.
   std::int64_t agents() const { return static_cast<std::int64_t>(agents_.size()); }
-  const Resources* FreeOf(SessionId session) const;
+  struct Agent {
+    Resources free{0, 0};
+    TimePoint heard;  // when its last sync came
+  };
+  const Agent* FindAgent(SessionId session) const;
   void ForgetSilentAgents();
 
   struct Totals {
@@ -53,10 +58,6 @@ class Exchanger {
     Reply<SyncResult> reply;
   };
   using Batch = std::vector<Pending>;
-  struct Agent {
-    Resources free;
-    TimePoint heard;
-  };
 
   bool IsUrgent(const SyncRequest& request) const;
   void ScheduleFlush(Duration delay);
@@ -74,6 +75,7 @@ class Exchanger {
   JobBoard& board_;
   const Events events_;
   std::deque<Pending> pending_;
+  std::size_t pending_bytes_ = 0;
   std::map<SessionId, Agent> agents_;
   int in_flight_ = 0;
   TimerId timer_ = TimerId::kNone;

@@ -18,6 +18,8 @@ constexpr std::size_t kShownJobs = 1000;
 constexpr Duration kShownLife = seconds(1);
 // Chunks read at once for a page of items, and for the histograms of a job.
 constexpr int kChunksAtOnce = 64;
+// Text of one page of items; a page that would have more ends early.
+constexpr std::size_t kPageBytes = 1 << 20;
 constexpr int kStatsAtOnce = 256;
 
 Result<NewPart> MakePart(const PartRequest& request) {
@@ -35,13 +37,13 @@ Result<NewPart> MakePart(const PartRequest& request) {
 }
 
 // Adds the items of one chunk to a page; false when the page is full.
-Result<bool> AddItems(Store& store, const Chunk& chunk, const ItemsRequest& request,
-                      ItemPage& page) {
+Result<bool> AddItems(Store& store, const Chunk& chunk, const ItemsRequest& request, ItemPage& page,
+                      std::size_t& bytes) {
   Bits wanted = request.state ? ItemsIn(chunk, *request.state) : Bits::All(chunk.length());
   const int from = chunk.key.chunk == request.from.chunk ? request.from.offset : 0;
   std::optional<std::vector<std::string>> texts;
   for (int i = wanted.FindFrom(from); i >= 0; i = wanted.FindFrom(i + 1)) {
-    if (static_cast<int>(page.items.size()) == request.limit) {
+    if (static_cast<int>(page.items.size()) == request.limit || bytes >= kPageBytes) {
       page.next = ItemPlace{chunk.key.chunk, i};
       return false;
     }
@@ -52,19 +54,23 @@ Result<bool> AddItems(Store& store, const Chunk& chunk, const ItemsRequest& requ
         TIDEMILL_TRY(texts, UnpackItems(packed.body, packed.length));
       }
     }
-    page.items.push_back({chunk.first_item + i, StateOf(chunk, i),
-                          texts->empty() ? std::string() : (*texts)[static_cast<std::size_t>(i)]});
+    ListedItem& item = page.items.emplace_back();
+    item.item = chunk.first_item + i;
+    item.state = StateOf(chunk, i);
+    if (!texts->empty()) item.text = std::move((*texts)[static_cast<std::size_t>(i)]);
+    bytes += item.text.size();
   }
   return true;
 }
 
 Result<ItemPage> MakePage(Store& store, const ItemsRequest& request) {
   ItemPage page;
+  std::size_t bytes = 0;
   ChunkFilter filter{.from = request.from.chunk, .state = request.state, .limit = kChunksAtOnce};
   while (true) {
     TIDEMILL_TRY(const std::vector<Chunk> chunks, store.ListChunks(request.job, filter));
     for (const Chunk& chunk : chunks) {
-      TIDEMILL_TRY(const bool more, AddItems(store, chunk, request, page));
+      TIDEMILL_TRY(const bool more, AddItems(store, chunk, request, page, bytes));
       if (!more) return page;
     }
     if (static_cast<int>(chunks.size()) < filter.limit) return page;
@@ -100,12 +106,23 @@ void Jobs::Ask(Call call, Reply<T> reply) {
           [reply = std::move(reply)](Result<T> result) { reply(std::move(result)); });
 }
 
+template <typename T, typename Call>
+void Jobs::Change(JobId id, Call call, Reply<T> reply) {
+  Ask<T>(std::move(call), [this, id, reply = std::move(reply)](Result<T> result) {
+    shown_.erase(id);
+    // It may be over now, or have to be brought to its end.
+    sweep_soon_(id);
+    reply(std::move(result));
+  });
+}
+
 void Jobs::Create(NewJob job, Reply<Job> reply) {
   Ask<Job>([job = std::move(job)](Store& store) { return store.CreateJob(job); }, std::move(reply));
 }
 
 void Jobs::AddPart(JobId id, PartRequest part, Reply<Job> reply) {
-  Ask<Job>(
+  Change<Job>(
+      id,
       [id, part = std::move(part)](Store& store) -> Result<Job> {
         TIDEMILL_TRY(const NewPart made, MakePart(part));
         return store.AddPart(id, made);
@@ -114,31 +131,29 @@ void Jobs::AddPart(JobId id, PartRequest part, Reply<Job> reply) {
 }
 
 void Jobs::Seal(JobId id, std::int32_t parts, Reply<Job> reply) {
-  Ask<Job>([id, parts](Store& store) { return store.SealJob(id, parts); }, std::move(reply));
-  sweep_soon_(id);
+  Change<Job>(id, [id, parts](Store& store) { return store.SealJob(id, parts); }, std::move(reply));
 }
 
 void Jobs::Close(JobId id, Reply<Job> reply) {
-  Ask<Job>([id](Store& store) { return store.CloseJob(id); }, std::move(reply));
-  sweep_soon_(id);
+  Change<Job>(id, [id](Store& store) { return store.CloseJob(id); }, std::move(reply));
 }
 
 void Jobs::Pause(JobId id, Reply<Job> reply) {
-  Ask<Job>([id](Store& store) { return store.PauseJob(id); }, std::move(reply));
+  Change<Job>(id, [id](Store& store) { return store.PauseJob(id); }, std::move(reply));
 }
 
 void Jobs::Resume(JobId id, Reply<Job> reply) {
-  Ask<Job>([id](Store& store) { return store.ResumeJob(id); }, std::move(reply));
+  Change<Job>(id, [id](Store& store) { return store.ResumeJob(id); }, std::move(reply));
 }
 
 void Jobs::Cancel(JobId id, Reply<Job> reply) {
-  Ask<Job>([id](Store& store) { return store.CancelJob(id); }, std::move(reply));
-  sweep_soon_(id);
+  Change<Job>(id, [id](Store& store) { return store.CancelJob(id); }, std::move(reply));
 }
 
 void Jobs::Retry(JobId id, ReopenWhich which, Reply<Reopened> reply) {
-  Ask<Reopened>([id, which = std::move(which)](Store& store) { return store.ReopenJob(id, which); },
-                std::move(reply));
+  Change<Reopened>(
+      id, [id, which = std::move(which)](Store& store) { return store.ReopenJob(id, which); },
+      std::move(reply));
 }
 
 void Jobs::List(JobFilter filter, Reply<std::vector<Job>> reply) {

@@ -43,7 +43,8 @@ class Jobs {
   void Retry(JobId id, ReopenWhich which, Reply<Reopened> reply);
 
   void List(JobFilter filter, Reply<std::vector<Job>> reply);
-  // At most a second old: many people may watch one job.
+  // At most a second old, and no older than the last change that went through this server: many
+  // people may watch one job.
   void Show(JobId id, Reply<JobCounts> reply);
   void Items(ItemsRequest request, Reply<ItemPage> reply);
   void Stats(JobId id, Reply<Summary> reply);
@@ -56,6 +57,9 @@ class Jobs {
   };
   template <typename T, typename Call>
   void Ask(Call call, Reply<T> reply);
+  // The same for a call that changes the job: what was shown of it is out of date.
+  template <typename T, typename Call>
+  void Change(JobId id, Call call, Reply<T> reply);
 
   const ServerDeps deps_;
   const std::function<void(JobId)> sweep_soon_;

@@ -105,24 +105,27 @@ void Keeper::Poll(std::function<void(bool)> done) {
         const bool changed = std::exchange(seen_change_, mark->seq) != mark->seq;
         const bool in_use = events_.agents_wait() || board_.free_items() > 0;
         const bool late = in_use && now - refreshed_ >= limits_.refresh_every;
-        if (changed || late || refresh_wanted_) {
-          Refresh(std::move(done));
-        } else {
-          done(false);
-        }
+        refresh_wanted_ |= changed || late;
+        if (refresh_wanted_ && !refreshing_ && now >= refresh_not_before_) Refresh();
+        done(false);
       });
 }
 
-void Keeper::Refresh(std::function<void(bool)> done) {
+// With very many jobs it takes long; then it comes less often, so that it never takes more than a
+// tenth of the time.
+void Keeper::Refresh() {
+  refreshing_ = true;
   refresh_wanted_ = false;
   refreshed_ = deps_.loop.Now();
   OnStore(
       deps_, [](Store& store) { return store.ListRunnable(kBoardJobs); },
-      [this, done = std::move(done)](Result<std::vector<RunnableJob>> jobs) {
+      [this](Result<std::vector<RunnableJob>> jobs) {
+        const TimePoint now = deps_.loop.Now();
+        refreshing_ = false;
+        refresh_not_before_ = now + 9 * (now - refreshed_);
         if (!jobs) {
           refresh_wanted_ = true;
           Trouble("refresh", jobs.error());
-          done(false);
           return;
         }
         std::vector<BoardJob> board;
@@ -130,7 +133,6 @@ void Keeper::Refresh(std::function<void(bool)> done) {
           board.push_back({job.id, job.resources, job.free_items});
         board_.SetJobs(std::move(board));
         if (board_.free_items() > 0) events_.new_work();
-        done(false);
       });
 }
 
@@ -144,6 +146,7 @@ void Keeper::Reap(std::function<void(bool)> done) {
       deps_, [](Store& store) { return store.Reap(limits::kReapSessions); },
       [this, done = std::move(done)](Result<Reaped> reaped) {
         if (!reaped) {
+          AgentsUnheard();
           Trouble("reap", reaped.error());
           done(false);
           return;
@@ -170,29 +173,28 @@ void Keeper::Sweep(std::function<void(bool)> done) {
         }
         std::set<JobId> all = std::exchange(to_sweep_, {});
         all.insert(jobs->begin(), jobs->end());
-        SweepJobs(std::vector<JobId>(all.begin(), all.end()), std::move(done));
+        SweepJobs(std::vector<JobId>(all.begin(), all.end()), false, std::move(done));
       });
 }
 
-// One step of the last job, then the others; one that needs more steps comes again in the next
-// round.
-void Keeper::SweepJobs(std::vector<JobId> jobs, std::function<void(bool)> done) {
+// One step of the last job, then the others. If one needs more steps, the next round comes at once.
+void Keeper::SweepJobs(std::vector<JobId> jobs, bool again, std::function<void(bool)> done) {
   if (jobs.empty()) {
-    done(!to_sweep_.empty());
+    done(again);
     return;
   }
   const JobId job = jobs.back();
   jobs.pop_back();
   OnStore(
       deps_, [job](Store& store) { return store.SweepJob(job); },
-      [this, job, jobs = std::move(jobs), done = std::move(done)](Result<Swept> swept) mutable {
+      [this, jobs = std::move(jobs), again, done = std::move(done)](Result<Swept> swept) mutable {
         if (!swept) {
           if (swept.error().code != Code::kNotFound) Trouble("sweep", swept.error());
         } else {
-          if (swept->again) SweepSoon(job);
+          again = again || swept->again;
           if (!swept->revoked.empty()) events_.lost_leases(swept->revoked);
         }
-        SweepJobs(std::move(jobs), std::move(done));
+        SweepJobs(std::move(jobs), again, std::move(done));
       });
 }
 
@@ -210,7 +212,7 @@ void Keeper::Tidy(std::function<void(bool)> done) {
       deps_,
       [](Store& store) -> Result<std::vector<std::string>> {
         TIDEMILL_TRY_VOID(store.DropStale(limits::kStaleAge));
-        return CheckStore(store);
+        return CheckLiveJobs(store);
       },
       [this, done = std::move(done)](Result<std::vector<std::string>> breaches) {
         if (!breaches) {

@@ -39,6 +39,8 @@ class Keeper {
 
   // Items became free by a commit of ours: look at once, and let the other servers know.
   void WorkFreed();
+  // Syncs could not be carried out: nobody may be reaped for having been silent meanwhile.
+  void AgentsUnheard() { guard_.Postpone(deps_.loop.Now()); }
   // The job may be finished, or is to be cancelled: look now.
   void SweepSoon(JobId job);
 
@@ -50,10 +52,10 @@ class Keeper {
   void Again(Duration delay, Duration period, Step step);
 
   void Poll(std::function<void(bool)> done);
-  void Refresh(std::function<void(bool)> done);
+  void Refresh();
   void Reap(std::function<void(bool)> done);
   void Sweep(std::function<void(bool)> done);
-  void SweepJobs(std::vector<JobId> jobs, std::function<void(bool)> done);
+  void SweepJobs(std::vector<JobId> jobs, bool again, std::function<void(bool)> done);
   void RollUp(std::function<void(bool)> done);
   void Tidy(std::function<void(bool)> done);
   void Trouble(const char* step, const Error& error);
@@ -66,7 +68,9 @@ class Keeper {
   std::set<TimerId> timers_;
   std::set<JobId> to_sweep_;
   std::int64_t seen_change_ = -1;
-  TimePoint refreshed_;
+  TimePoint refreshed_;  // when the board was last begun to be made anew
+  TimePoint refresh_not_before_;
+  bool refreshing_ = false;
   bool refresh_wanted_ = true;
   bool announce_wanted_ = false;
   bool stopped_ = false;

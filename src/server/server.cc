@@ -19,6 +19,7 @@ Server::Server(ServerDeps deps, const ServerLimits& limits)
                .agents_wait = [this] { return !waiters_.empty(); }}),
       exchanger_(deps, limits, board_,
                  {.freed = [this](const std::vector<JobId>&) { keeper_.WorkFreed(); },
+                  .unheard = [this] { keeper_.AgentsUnheard(); },
                   .chunk_done =
                       [this](const std::vector<JobId>& jobs) {
                         for (const JobId job : jobs) keeper_.SweepSoon(job);
@@ -27,9 +28,10 @@ Server::Server(ServerDeps deps, const ServerLimits& limits)
 
 // No more agents than there are items: the others would find nothing and come back.
 void Server::OfferWork() {
+  offered_ = deps_.loop.Now();
   waiters_.Wake(board_.free_items(), [this](SessionId session) {
-    const Resources* free = exchanger_.FreeOf(session);
-    return free == nullptr || board_.Fits(*free);
+    const Exchanger::Agent* agent = exchanger_.FindAgent(session);
+    return agent == nullptr || board_.Fits(agent->free);
   });
 }
 
@@ -52,6 +54,13 @@ void Server::Sync(SyncRequest request, Reply<SyncResult> reply) {
 }
 
 void Server::Wait(SessionId session, Duration at_most, Reply<bool> reply) {
+  // Work that was offered after its last sync has passed it by. By time, so that an agent that gets
+  // nothing for a reason of its own does not come again and again.
+  const Exchanger::Agent* agent = exchanger_.FindAgent(session);
+  if (agent != nullptr && offered_ > agent->heard && board_.Fits(agent->free)) {
+    reply(true);
+    return;
+  }
   waiters_.Wait(session, at_most, std::move(reply));
 }
 

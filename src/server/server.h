@@ -28,6 +28,8 @@ class Server {
   void Join(JoinRequest request, Reply<Session> reply);
   void Sync(SyncRequest request, Reply<SyncResult> reply);
   void Wait(SessionId session, Duration at_most, Reply<bool> reply);
+  // Whoever waited for this session is gone.
+  void ForgetWait(SessionId session) { waiters_.Forget(session); }
   void Drain(SessionId session, Reply<void> reply);
   Jobs& jobs() { return jobs_; }
 
@@ -45,6 +47,7 @@ class Server {
   Keeper keeper_;
   Exchanger exchanger_;
   Jobs jobs_;
+  TimePoint offered_{};  // when work was last offered to those who wait
 };
 
 }  // namespace tidemill

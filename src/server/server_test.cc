@@ -194,6 +194,57 @@ TEST_F(ServerTest, AnswersAWaitWithNothingWhenItsTimeIsOver) {
   EXPECT_FALSE(*sync_now);
 }
 
+TEST_F(ServerTest, TellsAnAgentThatBeginsToWaitOfWorkThatPassedItBy) {
+  const SessionId session = Join();
+  ASSERT_TRUE(Sync(SyncOf(session)));
+  SubmitRange(100);
+  bool sync_now = false;
+  server_.Wait(session, seconds(25), [&sync_now](Result<bool> answer) { sync_now = *answer; });
+  EXPECT_TRUE(sync_now);
+}
+
+TEST_F(ServerTest, DoesNotWakeAnAgentThatHasNoRoom) {
+  const SessionId session = Join();
+  SyncRequest full = SyncOf(session);
+  full.free = {0, 0};
+  ASSERT_TRUE(Sync(full));
+  bool answered = false;
+  server_.Wait(session, seconds(25), [&answered](Result<bool>) { answered = true; });
+  SubmitRange(100);
+  RunFor(seconds(5));
+  EXPECT_FALSE(answered);
+}
+
+TEST_F(ServerTest, ReapsNobodyForASilenceInWhichSyncsFailed) {
+  const SessionId session = Join();
+  SubmitRange(4);
+  ASSERT_EQ(Sync(SyncOf(session))->grants.size(), 1u);
+  RunFor(seconds(50));
+  store_.away = true;
+  for (int i = 0; i < 10; ++i) {
+    EXPECT_FALSE(Sync(SyncOf(session)));
+    RunFor(seconds(9));
+  }
+  store_.away = false;
+  RunFor(seconds(20));
+  EXPECT_TRUE(Sync(SyncOf(session)));
+}
+
+TEST_F(ServerTest, RefusesSyncsThatWouldTakeTooMuchMemory) {
+  const SessionId session = Join();
+  SyncRequest large = SyncOf(session);
+  large.settlements.resize(1);
+  large.settlements[0].body.assign(40 << 20, 'x');
+  int refused = 0;
+  for (int i = 0; i < 3; ++i) {
+    server_.Sync(large, [&refused](Result<SyncResult> result) {
+      refused += !result && result.error().code == Code::kExhausted ? 1 : 0;
+    });
+  }
+  RunFor(seconds(1));
+  EXPECT_EQ(refused, 2);
+}
+
 TEST_F(ServerTest, RunsABatchThatFailsOneByOneAndRaisesAnAlarmForTheOneThatFailsAlone) {
   const SessionId good = Join();
   const SessionId bad = Join();
@@ -273,6 +324,25 @@ TEST_F(ServerTest, CancelsAJobWhileItsItemsRun) {
   SyncRequest request = SyncOf(session);
   request.known = {result->grants[0].lease.id};
   EXPECT_EQ(Sync(request)->gone, request.known);
+}
+
+TEST_F(ServerTest, ShowsAChangeThatWentThroughItAtOnce) {
+  const JobId job = SubmitRange(4);
+  const auto shown = [&] {
+    return Await<JobCounts>([&](Reply<JobCounts> reply) { server_.jobs().Show(job, reply); })
+        ->job.state;
+  };
+  EXPECT_EQ(shown(), JobState::kActive);
+  ASSERT_TRUE(Await<Job>([&](Reply<Job> reply) { server_.jobs().Pause(job, std::move(reply)); }));
+  EXPECT_EQ(shown(), JobState::kPaused);
+}
+
+TEST_F(ServerTest, ForgetsAWaitWhoseAgentIsGone) {
+  const SessionId session = Join();
+  server_.Wait(session, seconds(25), [](Result<bool>) {});
+  EXPECT_EQ(server_.waiting(), 1u);
+  server_.ForgetWait(session);
+  EXPECT_EQ(server_.waiting(), 0u);
 }
 
 TEST_F(ServerTest, ListsItemsByStateInPages) {

@@ -24,6 +24,8 @@ class Waiters {
   // Wakes those that `could_use` it, the longest waiting first, at most `count`.
   void Wake(std::int64_t count, const std::function<bool(SessionId)>& could_use);
   void WakeOne(SessionId session);
+  // Nobody hears the answer any more.
+  void Forget(SessionId session) { Answer(session, false); }
   // Answers all with 'nothing came'.
   void Stop();
   bool empty() const { return order_.empty(); }

@@ -89,9 +89,8 @@ void Wait(ApiState& state, Call call) {
   const auto over = std::make_shared<bool>(false);
   const SessionId session = request->session;
   call.request.peer->on_gone = [&state, session, over] {
-    // A second wait of a session ends its first, and one of no length ends at once. If ours is over
-    // already, the session may have a new one, which must live on.
-    if (!*over) state.server.Wait(session, Duration::zero(), [](const Result<bool>&) {});
+    // If ours is over already, the session may have a new one, which must live on.
+    if (!*over) state.server.ForgetWait(session);
   };
   state.server.Wait(
       session, request->at_most,
