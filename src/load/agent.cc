@@ -125,6 +125,7 @@ void PlayedAgent::SyncNow() {
   }
   SyncRequest request = MakeSync();
   sent_ = request.settlements.size();
+  leave_is_sent_ = request.leaving;
   Misbehave(request);
   ++deps_.totals.syncs;
   deps_.link.Sync(std::move(request),
@@ -196,11 +197,7 @@ void PlayedAgent::Answered(Result<SyncResult> result) {
   }
   failures_ = 0;
   deps_.totals.refused += static_cast<std::int64_t>(result->refused.size());
-  if (leaving_) {
-    gone_ = true;
-    return;
-  }
-  if (leaves_) {
+  if (leave_is_sent_) {
     BeginLife(script_.heartbeat);
     return;
   }

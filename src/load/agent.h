@@ -111,7 +111,8 @@ class PlayedAgent {
   bool sync_again_ = false;
   bool waiting_ = false;
 
-  bool leaves_ = false;  // with the next sync
+  bool leaves_ = false;         // with the next sync
+  bool leave_is_sent_ = false;  // with the one under way
 
   bool leaving_ = false;  // for good
   bool gone_ = false;
