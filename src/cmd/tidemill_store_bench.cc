@@ -240,7 +240,14 @@ int main(int argc, char** argv) {
   app.add_option("--outcome-bytes", flags.outcome_bytes, "bytes an outcome in a report")
       ->check(CLI::Range(0, 200));
   app.add_flag("--json", flags.json, "one line of JSON");
-  CLI11_PARSE(app, argc, argv);
+  app.footer(
+      "Example: tidemill-store-bench --database 'dbname=bench' --lease-items 40 --seconds 10\n"
+      "Exit codes: 0 measured, 1 the store failed, 2 wrong use.");
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : 2;
+  }
   double seconds = 0;
   const auto measured = tidemill::Measure(flags, seconds);
   if (!measured) {

@@ -468,6 +468,8 @@ def test_the_check_tells_whether_anything_was_lost(env):
     client = Client(env.server())
     job = client.submit(["a", "b", "c"])
     good = run(env, "check")
+    url = f"postgresql://tidemill@127.0.0.1:{env.postgres.port}/{env.database}"
+    assert run(env, "check", "--database", url).stdout == good.stdout
     assert good.returncode == 0 and good.stdout.startswith("conserved: 1 jobs, 3 items")
     report_of = json.loads(run(env, "check", "--json").stdout)
     assert report_of == {"conserved": True, "jobs": 1, "items": 3, "breaches": []}

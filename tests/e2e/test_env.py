@@ -84,12 +84,13 @@ def test_the_client_sends_and_reads_json():
 PLAYED_SERVER = """#!{python}
 import http.server, sys
 flags = dict(zip(sys.argv[2::2], sys.argv[3::2]))
-assert sys.argv[1] == "serve" and flags["--listen"] == "127.0.0.1:0" and flags["--database"]
+host, port = flags["--listen"].split(":")
+assert sys.argv[1] == "serve" and host == "127.0.0.1" and flags["--database"]
 class Ok(http.server.BaseHTTPRequestHandler):
     def do_GET(self):
         self.send_response(200 if self.path == "/healthz" else 404)
         self.end_headers()
-server = http.server.HTTPServer(("127.0.0.1", 0), Ok)
+server = http.server.HTTPServer((host, int(port)), Ok)
 open(flags["--port-file"], "w").write(str(server.server_address[1]))
 server.serve_forever()
 """
@@ -106,9 +107,10 @@ def test_a_server_is_started_measured_and_ended(tmp_path, monkeypatch):
     assert server.rss_bytes() > 1_000_000
     assert server.cpu_seconds() > 0
     assert server.terminate() != 0  # the played one dies of the signal
-    first = server.pid
+    first, port = server.pid, server.port
     server.start()
     assert server.pid != first
+    assert server.port == port
     server.kill9()
     assert not alive(server.pid)
     assert "GET /nothing" in server.log.read_text()

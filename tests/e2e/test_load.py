@@ -5,12 +5,12 @@ TIDEMILL_LOAD_ITEMS sets the size: 500,000 in the gate, 5,000,000 for the whole 
 """
 
 import hashlib
+import json
 import os
 import subprocess
 import threading
 import time
 
-import pytest
 from env import binaries, wait_until
 from load import Load, failing_items, show, submit_range, wait_for_end
 
@@ -33,9 +33,13 @@ class Sampler(threading.Thread):
 
     def sample(self):
         command = [str(binaries() / "tidemill-server"), "check", "--database", self.conninfo]
-        done = subprocess.run(
-            command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=120
-        )
+        try:
+            done = subprocess.run(
+                command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=120
+            )
+        except subprocess.TimeoutExpired:
+            self.breaches.append("the check took more than two minutes")
+            return
         if done.returncode == 0:
             self.samples += 1
         elif done.returncode == 5:
@@ -97,7 +101,8 @@ def test_nothing_is_lost_or_doubled_whatever_dies(env, tmp_path):
     assert counts["failed"] == failing_items(seed, failing_ppm, ITEMS)
     assert counts["succeeded"] + counts["failed"] == ITEMS
     assert outcomes(env) == ITEMS
-    assert totals["items_run"] > ITEMS  # some work was lost and done again
+    # Failing items are run three times; beyond those, some work was lost and done again.
+    assert totals["items_run"] > ITEMS + 2 * counts["failed"]
     for fault in ("lies", "repeats", "vanished", "late", "sessions_lost", "errors"):
         assert totals[fault] > 0, fault
     print(f"\n{ITEMS} items, {sampler.samples} samples, {totals}")
@@ -117,6 +122,16 @@ def test_rates_through_http(env, tmp_path):
     assert leases >= 1_000
 
 
+def test_rates_of_the_store_alone(env):
+    command = [str(binaries() / "tidemill-store-bench"), "--database", env.conninfo, "--json"]
+    command += ["--agents", str(AGENTS), "--lease-items", "40", "--seconds", "5"]
+    done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
+    rates = json.loads(done.stdout)
+    print(f"\nthe store alone: {rates}")
+    assert rates["outcomes_per_s"] >= 100_000
+    assert rates["leases_per_s"] >= 2_500
+
+
 def test_a_million_items_are_submitted(env):
     server = env.server()
     digests = (hashlib.md5(b"%d" % i).hexdigest().encode() for i in range(10**6))
@@ -124,7 +139,6 @@ def test_a_million_items_are_submitted(env):
     assert len(lines[0]) == 60
     size = 120_000
     parts = [b"\n".join(lines[i : i + size]) for i in range(0, len(lines), size)]
-    peak = 0
     begin = time.monotonic()
     job = server.http.post("/v1/jobs", {"name": "million", "spec": {}}).json()["id"]
     for number, part in enumerate(parts):
@@ -133,7 +147,6 @@ def test_a_million_items_are_submitted(env):
             "PUT", f"/v1/jobs/{job}/parts/{number}", part, headers={"Content-Type": "text/plain"}
         )
         assert answer.status == 200, answer.body
-        peak = max(peak, server.rss_bytes())
     sealed = server.http.post(f"/v1/jobs/{job}/seal", {"parts": len(parts)})
     took = time.monotonic() - begin
     assert sealed.status == 200, sealed.body
@@ -163,14 +176,13 @@ def peak_rss(pid):
     return int(line.split()[1]) * 1024
 
 
-@pytest.mark.parametrize("seconds", [20])
-def test_idle_agents_cost_little_and_learn_of_a_job_soon(env, tmp_path, seconds):
+def test_idle_agents_cost_little_and_learn_of_a_job_soon(env, tmp_path):
     server = env.server()
     flags = ["--agents", str(AGENTS), "--ramp-ms", "3000", "--lease-ms", "60000"]
     with Load(tmp_path, [server], *flags) as load:
         wait_until("all agents to wait", lambda: waiting(server) == AGENTS, 60)
         cpu, begin = server.cpu_seconds(), time.monotonic()
-        time.sleep(seconds)
+        time.sleep(20)
         share = (server.cpu_seconds() - cpu) / (time.monotonic() - begin)
         submit_range(server.http, 10 * AGENTS)
         begin = time.monotonic()
