@@ -109,9 +109,9 @@ Result<void> ExchangeRun::LockSessionsAndLeases() {
   }
   const Rows& active = answers.back();
   for (int i = 0; i < active.size(); ++i) active_.insert(JobId{active[i].Big()});
-  for (Lease& lease : ReadAll(answers[answers.size() - 2], ReadLease)) {
+  for (const Lease& lease : ReadAll(answers[answers.size() - 2], ReadLease)) {
     ++held_[lease.session];
-    leases_.emplace(lease.id, std::move(lease));
+    leases_.emplace(lease.id, lease);
   }
   for (std::size_t i = 0; i < exchange_.syncs.size(); ++i) {
     const auto found = sessions_.find(exchange_.syncs[i].session);
@@ -149,7 +149,7 @@ Result<void> ExchangeRun::LockChunksToSettle() {
   transaction_.Send(kLockChunks, ChunkKeys(ToVector(keys)));
   transaction_.Send(kTakenReports, ChunkKeys(report_chunks).Uuids(report_leases).Ints(seqs));
   TIDEMILL_TRY(const std::vector<Rows> answers, transaction_.Flush());
-  for (Chunk& chunk : ReadAll(answers[0], ReadChunk)) chunks_.emplace(chunk.key, std::move(chunk));
+  for (const Chunk& chunk : ReadAll(answers[0], ReadChunk)) chunks_.emplace(chunk.key, chunk);
   std::vector<Lease> to_settle;
   for (const LeaseId& id : touched) to_settle.push_back(leases_.at(id));
   TIDEMILL_TRY_VOID(MustAgree(to_settle, chunks_));

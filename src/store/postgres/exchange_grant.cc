@@ -116,9 +116,9 @@ std::int32_t ExchangeRun::GrantFound(JobId job, std::int32_t from, std::int32_t 
                                      const Rows& rows, std::vector<Want>& wants) {
   const int limit = ChunksFor(wants);
   std::int32_t seen_to = to;
-  for (Chunk& chunk : ReadAll(rows, ReadChunk)) {
+  for (const Chunk& chunk : ReadAll(rows, ReadChunk)) {
     if (rows.size() == limit) seen_to = chunk.key.chunk + 1;
-    chunks_.emplace(chunk.key, std::move(chunk));
+    chunks_.emplace(chunk.key, chunk);
   }
   for (auto it = chunks_.lower_bound({job, from});
        it != chunks_.end() && it->first < ChunkKey{job, seen_to}; ++it) {

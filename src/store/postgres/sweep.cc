@@ -142,7 +142,7 @@ Result<Reopened> PostgresStore::ReopenJob(JobId id, const ReopenWhich& which) {
       numbers.push_back(chunk.key.chunk);
       first_items.push_back(chunk.first_item);
       items.push_back(chosen);
-      chunks.push_back(std::move(chunk));
+      chunks.push_back(chunk);
     }
     if (chunks.empty()) return reopened;
     std::vector<const Chunk*> written;

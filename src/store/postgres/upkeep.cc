@@ -76,8 +76,8 @@ Result<JobDump> DumpJob(Transaction& transaction, const Job& job, Bodies bodies)
   JobDump dump;
   dump.job = job;
   dump.chunks = ReadAll(answers[0], [](Row& row) {
-    Chunk chunk = ReadChunk(row);
-    return StoredChunk{std::move(chunk), row.Flag()};
+    const Chunk chunk = ReadChunk(row);
+    return StoredChunk{chunk, row.Flag()};
   });
   dump.leases = ReadAll(answers[1], ReadLease);
   dump.tries = ReadAll(answers[2], ReadTry);
