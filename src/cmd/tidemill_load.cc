@@ -60,14 +60,14 @@ void Print(const LoadTotals& totals) {
 
 void AddOptions(CLI::App& app, Options& options) {
   Script& script = options.script;
-  app.add_option("--server", options.servers, "a server's URL; may be given several times")
-      ->capture_default_str();
+  app.add_option("--server", options.servers, "a server's URL; may be given several times");
   app.add_option("--agents", options.agents, "how many agents to play")->capture_default_str();
   app.add_option("--ramp-ms", options.ramp_ms, "spread their beginnings over this time");
   app.add_option("--item-ms", script.item_ms, "what an item is said to have taken")
       ->capture_default_str();
   app.add_option("--lease-ms", options.lease_ms, "what a lease really takes");
-  app.add_option("--heartbeat-ms", options.heartbeat_ms)->capture_default_str();
+  app.add_option("--heartbeat-ms", options.heartbeat_ms, "an agent syncs at least this often")
+      ->capture_default_str();
   app.add_option("--session-seconds", options.session_seconds, "as the servers have it")
       ->capture_default_str();
   app.add_flag("!--no-fetch", options.fetch, "do not fetch the items of chunks");
@@ -124,7 +124,8 @@ int Play(const Options& options, const std::vector<Origin>& servers) {
 
 int Main(int argc, char** argv) {
   Options options;
-  CLI::App app("Plays agents against tidemill servers: for load tests and hostile tests.");
+  CLI::App app("Plays agents against tidemill servers: for load tests and hostile tests.",
+               "tidemill-load");
   AddOptions(app, options);
   try {
     app.parse(argc, argv);

@@ -20,7 +20,8 @@ int ExitOf(tidemill::SimVerdict verdict) {
 int main(int argc, char** argv) {
   std::uint64_t seed = 1;
   std::uint64_t count = 1;
-  CLI::App app("Plays servers, a store and agents on a virtual clock, with faults.");
+  CLI::App app("Plays servers, a store and agents on a virtual clock, with faults.",
+               "tidemill-sim");
   app.add_option("--seed", seed, "the first seed")->capture_default_str();
   app.add_option("--count", count, "how many seeds, one after the other")->capture_default_str();
   app.footer(

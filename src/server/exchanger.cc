@@ -143,8 +143,9 @@ void Exchanger::Finish(Batch batch, Result<ExchangeResult> result) {
     if (result.error().code == Code::kInternal) {
       deps_.log.Error("exchange.failed", {{"session", ToString(batch.front().request.session)},
                                           {"reason", result.error().reason}});
+    } else {
+      events_.unheard();
     }
-    events_.unheard();
     for (Pending& pending : batch) pending.reply(tl::unexpected(result.error()));
     return;
   }

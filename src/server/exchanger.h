@@ -24,7 +24,8 @@ class Exchanger {
   // What others do with what a batch has brought about.
   struct Events {
     std::function<void(const std::vector<JobId>&)> freed;  // items can be granted soon
-    std::function<void()> unheard;  // a batch was not carried out: its agents were not heard
+    // A batch was not carried out, and not by its own fault: its agents were not heard.
+    std::function<void()> unheard;
     std::function<void(const std::vector<JobId>&)> chunk_done;  // the job may be finished
   };
 

@@ -41,7 +41,7 @@ class Keeper {
   void WorkFreed();
   // Syncs could not be carried out: nobody may be reaped for having been silent meanwhile.
   void AgentsUnheard() { guard_.Postpone(deps_.loop.Now()); }
-  // The job may be finished, or is to be cancelled: look now.
+  // The job may be finished, or is to be cancelled: looked at in the next round.
   void SweepSoon(JobId job);
 
  private:

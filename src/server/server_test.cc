@@ -230,6 +230,17 @@ TEST_F(ServerTest, ReapsNobodyForASilenceInWhichSyncsFailed) {
   EXPECT_TRUE(Sync(SyncOf(session)));
 }
 
+TEST_F(ServerTest, ReapsTheSilentThoughAnotherAgentsSyncsBreakARule) {
+  const SessionId silent = Join();
+  const SessionId bad = Join();
+  store_.poison = {bad};
+  for (int i = 0; i < 30; ++i) {
+    EXPECT_EQ(Sync(SyncOf(bad)).error().code, Code::kInternal);
+    RunFor(seconds(5));
+  }
+  EXPECT_EQ(Sync(SyncOf(silent)).error().code, Code::kLost);
+}
+
 TEST_F(ServerTest, RefusesSyncsThatWouldTakeTooMuchMemory) {
   const SessionId session = Join();
   SyncRequest large = SyncOf(session);
