@@ -120,21 +120,47 @@ function(tidemill_embed_migrations folder out)
   set(${out} ${generated} PARENT_SCOPE)
 endfunction()
 
-# cmd/tidemill_server.cc becomes bin/tidemill-server. The target `programs` builds them all.
+# cmd/tidemill_server.cc becomes bin/tidemill-server, linked with the modules that it includes. The
+# target `programs` builds them all. Those that go to other machines are static, so that one
+# file runs on any Linux; sanitizers cannot be.
+set(TIDEMILL_STATIC_PROGRAMS tidemill tidemill-agent)
 function(tidemill_add_programs folder)
   file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${folder}/*.cc)
   list(FILTER sources EXCLUDE REGEX "_(test|fuzz)\\.cc$")
-  tidemill_libraries("${TIDEMILL_MODULES}" libraries)
   add_custom_target(programs)
   foreach(source IN LISTS sources)
     get_filename_component(name ${source} NAME_WE)
     string(REPLACE "_" "-" name ${name})
+    tidemill_included_modules(${source} included)
+    tidemill_libraries("${included}" libraries)
     add_executable(${name} ${source})
+    if(name IN_LIST TIDEMILL_STATIC_PROGRAMS AND NOT TIDEMILL_SANITIZE)
+      target_link_options(${name} PRIVATE -static)
+    endif()
     target_include_directories(${name} PRIVATE ${CMAKE_CURRENT_SOURCE_DIR})
     target_compile_definitions(${name} PRIVATE TIDEMILL_VERSION="${TIDEMILL_VERSION}")
     target_link_libraries(${name} PRIVATE ${libraries})
     add_dependencies(programs ${name})
   endforeach()
+endfunction()
+
+# tidemill-init, from all sources of the given folders. It runs in containers that hold nothing
+# else, so it is static in every build and has no sanitizer.
+function(tidemill_add_init)
+  set(sources "")
+  foreach(folder IN LISTS ARGN)
+    tidemill_glob(${folder} *.cc found)
+    list(FILTER found EXCLUDE REGEX "_(test|fuzz)\\.cc$")
+    list(APPEND sources ${found})
+  endforeach()
+  if(NOT sources)
+    return()
+  endif()
+  add_executable(tidemill-init ${sources})
+  target_include_directories(tidemill-init PRIVATE ${CMAKE_CURRENT_SOURCE_DIR})
+  target_compile_options(tidemill-init PRIVATE -fno-sanitize=all -fno-exceptions -fno-rtti -O2)
+  target_link_options(tidemill-init PRIVATE -fno-sanitize=all -static)
+  add_dependencies(programs tidemill-init)
 endfunction()
 
 # Links the whole library with nothing but what the table gives it, so that a missing dependency
@@ -195,6 +221,11 @@ function(tidemill_add_test module)
   tidemill_included_modules("${sources}" included)
   tidemill_libraries("${module};${included}" libraries)
   add_executable(${flat}_test ${sources})
+  if(TARGET tidemill-init AND module MATCHES "^(init|engine/)")
+    add_dependencies(${flat}_test tidemill-init)
+    target_compile_definitions(${flat}_test PRIVATE
+      TIDEMILL_INIT="$<TARGET_FILE:tidemill-init>")
+  endif()
   target_include_directories(${flat}_test PRIVATE ${CMAKE_CURRENT_SOURCE_DIR})
   target_link_libraries(${flat}_test PRIVATE ${libraries} GTest::gtest_main)
   if(TARGET rapidcheck)
@@ -204,6 +235,9 @@ function(tidemill_add_test module)
   set(labels ${module})
   if(module STREQUAL "store/postgres")
     list(APPEND labels postgres)  # reads TIDEMILL_TEST_PG
+  endif()
+  if(module STREQUAL "engine/docker")
+    list(APPEND labels docker)  # reads TIDEMILL_TEST_DOCKER
   endif()
   set_tests_properties(${flat}_test PROPERTIES LABELS "${labels}" TIMEOUT 300
     ENVIRONMENT "UBSAN_OPTIONS=print_stacktrace=1")

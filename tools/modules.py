@@ -15,6 +15,7 @@ ONLY = {
     "libpq-fe.h": "store/postgres",
     "nlohmann/": "wire",
     "CLI/": "cmd",
+    "yaml-cpp/": "yaml",
 }
 NAME = re.compile(r"[a-z0-9_]+(/[a-z0-9_]+)*")
 INCLUDE = re.compile(r'\s*#\s*include\s*([<"])([^>"]+)[>"]')

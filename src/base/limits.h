@@ -36,6 +36,12 @@ inline constexpr std::size_t kSyncsPerBatch = 256;
 inline constexpr std::size_t kSyncBytes = 4 * 1024 * 1024;
 inline constexpr std::size_t kSettlementsPerSync = 256;
 inline constexpr std::size_t kLeasesPerSession = 64;
+// Jobs in what an agent says of its machine: each has a lease, but those that were just returned.
+inline constexpr std::size_t kJobsPerStatus = kLeasesPerSession;
+// Jobs that an agent finds it cannot run, in one sync; the rest comes with the next one.
+inline constexpr std::size_t kTroublesPerSync = 16;
+// A sentence for people: why a job is paused, which engine runs the containers.
+inline constexpr std::size_t kReasonBytes = 500;
 // Jobs that are tried in turn for one sync: with more, a search for nothing would cost too much.
 inline constexpr std::size_t kAsksPerSync = 4;
 // 2,048 outcomes of some 40 bytes, before compression, with room for long machine names.
