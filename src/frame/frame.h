@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+// What an agent and the init of one of its containers say to each other, as bytes on a stream.
+//
+//   frame │ kind: 1 │ zero: 3 │ length of the payload: 4 │ number of the run: 8 │ payload
+//
+// All numbers are little-endian. The number is chosen by the agent for each run and is never used
+// twice in one container; Hello has none (0).
+//
+//   init ──Hello──▶ agent      once, first
+//        ◀──Run────            waits its turn behind those before it
+//        ◀──Stop───            of a run: ends it if it runs, skips it if it waits, else nothing
+//        ──Log───▶             what the run wrote, in order
+//        ──End───▶             once for each Run, in the order of the Runs
+//
+// A container is hostile and the agent may be root, so the reader of an agent believes nothing: one
+// byte that is not as above ends the stream. No exceptions: init is compiled without.
+namespace tidemill::frame {
+
+inline constexpr std::uint32_t kVersion = 1;
+
+enum class Kind : std::uint8_t { kRun = 1, kStop = 2, kHello = 16, kLog = 17, kEnd = 18 };
+
+inline constexpr std::size_t kHeaderBytes = 16;
+// To init: a command and an environment in which an item of the largest size stands a few times.
+inline constexpr std::size_t kPayloadToInit = 1024 * 1024;
+// To the agent: the bytes of one read of a pipe.
+inline constexpr std::size_t kPayloadToAgent = 64 * 1024;
+
+struct Frame {
+  Kind kind = Kind::kHello;
+  std::uint64_t number = 0;
+  std::string_view payload;  // valid until the reader is touched again
+};
+
+// Cuts a stream into frames. Holds at most one frame and one read of what comes after it, if all
+// that Next has is taken before more is fed.
+class Reader {
+ public:
+  enum class Side { kInit, kAgent };  // who reads
+  explicit Reader(Side side) : side_(side) {}
+
+  void Feed(std::string_view bytes);
+  // The next whole frame that may come to this side, with a payload of a length that its kind may
+  // have. Nothing: feed more, or the stream is broken.
+  std::optional<Frame> Next();
+  // What was fed cannot be a stream of frames. Stays so.
+  bool broken() const { return broken_; }
+  // The memory that it has.
+  std::size_t held_bytes() const { return buffer_.capacity(); }
+
+ private:
+  const Side side_;
+  std::string buffer_;
+  std::size_t begin_ = 0;  // what is before it has been handed out
+  bool broken_ = false;
+};
+
+// --- to init ---
+
+struct Run {
+  std::int64_t timeout_us = 0;  // 0: none
+  std::int64_t grace_us = 0;    // between SIGTERM and SIGKILL, after a timeout or a Stop
+  std::vector<std::string_view> argv = {};  // at least one
+  std::vector<std::string_view> env = {};   // NAME=value; replaces what init's own environment has
+};
+
+// Nothing if it is too long for one frame, has no argv, a negative time, or a string with a NUL.
+std::optional<std::string> EncodeRun(std::uint64_t number, const Run& run);
+// The strings are those of the payload; each is followed by a NUL there.
+std::optional<Run> DecodeRun(std::string_view payload);
+std::string EncodeStop(std::uint64_t number);
+
+// --- to the agent ---
+
+std::string EncodeHello();
+// The version. Nothing: not a Hello that any version sends.
+std::optional<std::uint32_t> DecodeHello(std::string_view payload);
+
+// At most kPayloadToAgent bytes; what is over is not in the frame.
+std::string EncodeLog(std::uint64_t number, std::string_view bytes);
+
+// What wait4 can tell, and the largest errno of the kernel.
+inline constexpr std::int32_t kExitMost = 255;
+inline constexpr std::int32_t kSignalMost = 64;
+inline constexpr std::int32_t kErrorMost = 4095;
+
+// At most one of exit, signal and error is not 0.
+struct End {
+  std::int32_t exit = 0;      // the exit code; 0 if it did not exit by itself
+  std::int32_t signal = 0;    // what killed it, or 0
+  std::int32_t error = 0;     // errno, if it could not be started
+  bool timed_out = false;     // its time was over before it ended
+  bool stopped = false;       // by Stop, while it ran
+  bool skipped = false;       // by Stop, before it ran
+  std::int64_t start_ms = 0;  // the container's clock, since 1970
+  std::int64_t duration_us = 0;
+  std::int64_t cpu_us = 0;
+  std::int64_t memory_bytes = 0;  // of its largest process
+  bool operator==(const End&) const = default;
+};
+std::string EncodeEnd(std::uint64_t number, const End& end);
+// Nothing for a payload that no true End has: a number out of its range or below 0, two of exit,
+// signal and error at once, an unknown flag.
+std::optional<End> DecodeEnd(std::string_view payload);
+
+}  // namespace tidemill::frame

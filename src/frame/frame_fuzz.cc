@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+// What decodes encodes to the same bytes; how a stream is cut changes nothing; limits hold.
+// sources: frame/frame.cc
+#include <cstdlib>
+
+#include "frame/frame.h"
+
+namespace tidemill::frame {
+namespace {
+
+void Require(bool holds) {
+  if (!holds) std::abort();
+}
+
+// The frame, made anew from what its payload was read as. Nothing: its payload says nothing.
+std::optional<std::string> Again(const Frame& frame) {
+  switch (frame.kind) {
+    case Kind::kRun: {
+      const auto run = DecodeRun(frame.payload);
+      if (!run) return std::nullopt;
+      for (const auto* strings : {&run->argv, &run->env}) {
+        for (const std::string_view text : *strings) Require(text.data()[text.size()] == '\0');
+      }
+      return EncodeRun(frame.number, *run);
+    }
+    case Kind::kStop:
+      return EncodeStop(frame.number);
+    case Kind::kHello:
+      if (DecodeHello(frame.payload) != kVersion) return std::nullopt;
+      return EncodeHello();
+    case Kind::kLog:
+      return EncodeLog(frame.number, frame.payload);
+    case Kind::kEnd: {
+      const auto end = DecodeEnd(frame.payload);
+      if (!end) return std::nullopt;
+      return EncodeEnd(frame.number, *end);
+    }
+  }
+  std::abort();
+}
+
+// All frames as one text. `piece` is how many bytes are fed at a time.
+std::string ReadAll(Reader::Side side, std::string_view bytes, std::size_t piece) {
+  const std::size_t most = side == Reader::Side::kInit ? kPayloadToInit : kPayloadToAgent;
+  Reader reader(side);
+  std::string seen;
+  std::size_t taken = 0;
+  for (std::size_t at = 0; at < bytes.size(); at += piece) {
+    reader.Feed(bytes.substr(at, piece));
+    while (const auto frame = reader.Next()) {
+      Require(frame->payload.size() <= most);
+      const std::string_view original = bytes.substr(taken, kHeaderBytes + frame->payload.size());
+      taken += original.size();
+      if (const auto again = Again(*frame)) Require(*again == original);
+      seen.append(original);
+    }
+  }
+  if (reader.broken()) {
+    reader.Feed(EncodeStop(1));
+    Require(!reader.Next() && reader.broken());
+    seen += "broken";
+  }
+  return seen;
+}
+
+template <typename Decode>
+void DecodeAlone(Kind kind, std::string_view payload, Decode decode) {
+  const auto value = decode(payload);
+  if (!value) return;
+  const auto again = Again({.kind = kind, .number = 0, .payload = payload});
+  if (again) Require(std::string_view(*again).substr(kHeaderBytes) == payload);
+}
+
+void FuzzOne(std::string_view input) {
+  if (input.empty()) return;
+  const std::string_view bytes = input.substr(1);
+  const std::size_t piece = static_cast<unsigned char>(input[0]) % 64 + 1;
+  for (const auto side : {Reader::Side::kInit, Reader::Side::kAgent}) {
+    Require(ReadAll(side, bytes, piece) == ReadAll(side, bytes, bytes.size() + 1));
+  }
+  DecodeAlone(Kind::kRun, bytes, DecodeRun);
+  DecodeAlone(Kind::kEnd, bytes, DecodeEnd);
+  DecodeAlone(Kind::kHello, bytes, DecodeHello);
+}
+
+}  // namespace
+}  // namespace tidemill::frame
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  tidemill::frame::FuzzOne({reinterpret_cast<const char*>(data), size});
+  return 0;
+}

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <sys/types.h>
+
+#include "frame/frame.h"
+
+namespace tidemill::init {
+
+// The main process of an item. It leads a session and a process group of its own.
+struct Started {
+  int error = 0;  // errno if there is no process; the rest is then without meaning
+  pid_t pid = 0;
+  int output = -1;  // what it writes to stdout and stderr; does not block
+};
+
+// Starts the program of a run, found as execvpe finds it, but in the PATH of the run and without a
+// shell for a file of no kind that the kernel knows. It has init's stdin, no other descriptor, and
+// init's actions for signals, with none blocked.
+Started StartItem(const frame::Run& run);
+
+}  // namespace tidemill::init
