@@ -56,6 +56,9 @@ struct HttpCall {
   // For all of it: the wait for a connection, the connect, the request and the whole answer.
   std::chrono::milliseconds timeout{30'000};
   HttpFields headers = {};
+  // If set, it gets the body of a 200 piece by piece as it comes, valid during the call, and the
+  // answer has none: for those that last long. It must not destroy the client.
+  std::function<void(std::string_view)> on_piece = {};
 };
 
 struct HttpTarget {
@@ -67,6 +70,8 @@ struct HttpTarget {
 struct Origin {
   std::string host = {};  // a name, an IPv4 address, or an IPv6 address without brackets
   std::uint16_t port = 80;
+  // Not empty: the server is behind this Unix socket; `host` is only what it is told its name is.
+  std::string unix_path = {};
 };
 
 // The value of the first field of that name in any spelling, or nullptr.

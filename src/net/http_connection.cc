@@ -5,6 +5,8 @@
 #include <utility>
 
 #include <boost/asio/connect.hpp>
+#include <boost/asio/local/stream_protocol.hpp>
+#include <boost/asio/post.hpp>
 #include <boost/asio/write.hpp>
 
 #include "base/check.h"
@@ -19,10 +21,23 @@ HttpConnection::HttpConnection(HttpClient::Impl& client)
 void HttpConnection::Open(std::shared_ptr<HttpPending> pending) {
   pending_ = std::move(pending);
   pending_->connection = this;
+  if (!client_->origin.unix_path.empty()) return OpenUnix();
   boost::system::error_code error;
   const auto address = boost::asio::ip::make_address(client_->origin.host, error);
   if (error) return Resolve();
   Connect({tcp::endpoint(address, client_->origin.port)});
+}
+
+void HttpConnection::OpenUnix() {
+  auto address = UnixAddress::Of(client_->origin.unix_path);
+  if (!address) {
+    return boost::asio::post(client_->loop.impl().io,
+                             [self = shared_from_this(), why = std::move(address).error().reason] {
+                               if (self->state_ != State::kClosed) self->Break("connect: " + why);
+                             });
+  }
+  address_ = *std::move(address);
+  Connect({boost::asio::local::stream_protocol::endpoint(address_->text())});
 }
 
 void HttpConnection::Resolve() {
@@ -34,17 +49,21 @@ void HttpConnection::Resolve() {
         if (self->state_ == State::kClosed) return;
         self->resolver_.reset();
         if (error) return self->Break("the name cannot be resolved: " + error.message());
-        self->Connect({results.begin(), results.end()});
+        std::vector<Protocol::endpoint> endpoints;
+        for (const auto& result : results) endpoints.emplace_back(result.endpoint());
+        self->Connect(endpoints);
       });
 }
 
-void HttpConnection::Connect(const std::vector<tcp::endpoint>& endpoints) {
+void HttpConnection::Connect(const std::vector<Protocol::endpoint>& endpoints) {
   boost::asio::async_connect(
       socket_, endpoints,
-      [self = shared_from_this()](boost::system::error_code error, const tcp::endpoint&) {
+      [self = shared_from_this()](boost::system::error_code error, const Protocol::endpoint&) {
         if (self->state_ == State::kClosed) return;
+        const bool is_tcp = !self->address_;
+        self->address_.reset();
         if (!error) self->socket_.non_blocking(true, error);
-        if (!error) self->socket_.set_option(tcp::no_delay(true), error);
+        if (!error && is_tcp) self->socket_.set_option(tcp::no_delay(true), error);
         if (error) return self->Break("connect: " + error.message());
         self->Write();
       });
@@ -83,7 +102,7 @@ void HttpConnection::Write() {
 void HttpConnection::Wait() {
   if (waiting_) return;
   waiting_ = true;
-  socket_.async_wait(tcp::socket::wait_read,
+  socket_.async_wait(Protocol::socket::wait_read,
                      [self = shared_from_this()](const boost::system::error_code& error) {
                        self->waiting_ = false;
                        if (self->state_ == State::kClosed) return;
@@ -108,6 +127,7 @@ void HttpConnection::OnReadable() {
 
 void HttpConnection::Consume(std::string_view bytes) {
   const ParserFed fed = parser_->Feed(bytes);
+  PassOn();
   switch (fed.step) {
     case ParserStep::kMore:
       unused_ = std::string(bytes.substr(fed.used));
@@ -118,6 +138,12 @@ void HttpConnection::Consume(std::string_view bytes) {
     case ParserStep::kBad:
       return Break("the answer cannot be read: " + parser_->detail());
   }
+}
+
+void HttpConnection::PassOn() {
+  if (!pending_->call.on_piece) return;
+  const std::string piece = parser_->TakePiece();
+  if (!piece.empty()) pending_->call.on_piece(piece);
 }
 
 void HttpConnection::OnEnd(const boost::system::error_code& error) {

@@ -10,12 +10,14 @@
 #include <unordered_set>
 #include <vector>
 
+#include <boost/asio/generic/stream_protocol.hpp>
 #include <boost/asio/ip/tcp.hpp>
 
 #include "base/loop.h"
 #include "net/asio_loop_impl.h"
 #include "net/http_client.h"
 #include "net/http_parser.h"
+#include "net/unix_address.h"
 
 namespace tidemill {
 
@@ -56,7 +58,10 @@ class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
   enum class State { kConnecting, kBusy, kIdle, kClosed };
 
   void Resolve();
-  void Connect(const std::vector<boost::asio::ip::tcp::endpoint>& endpoints);
+  void OpenUnix();
+  using Protocol = boost::asio::generic::stream_protocol;  // TCP or a Unix socket
+  void Connect(const std::vector<Protocol::endpoint>& endpoints);
+  void PassOn();
   void Write();
   void Wait();
   void OnReadable();
@@ -67,8 +72,9 @@ class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
 
   // Loop thread only.
   HttpClient::Impl* client_;  // null when closed
-  boost::asio::ip::tcp::socket socket_;
+  Protocol::socket socket_;
   std::optional<boost::asio::ip::tcp::resolver> resolver_;  // only for names
+  std::optional<UnixAddress> address_;                      // only while connecting to one
   State state_ = State::kConnecting;
   TimePoint idle_since_{};
   bool waiting_ = false;

@@ -74,6 +74,11 @@ class RawSocket {
     while (text.find(mark) == std::string::npos && recv(fd_, &byte, 1, 0) == 1) text += byte;
     return text;
   }
+  std::string ReadBytes(std::size_t size) {
+    std::string text(size, '\0');
+    text.resize(recv(fd_, text.data(), size, MSG_WAITALL) < 0 ? 0 : size);
+    return text;
+  }
   std::string ReadAll() { return ReadUntil("\1 never"); }
 
  private:

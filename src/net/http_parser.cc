@@ -200,6 +200,12 @@ ParserStep ResponseParser::FeedEnd() {
   return error ? ParserStep::kBad : ParserStep::kDone;
 }
 
+std::string ResponseParser::TakePiece() {
+  auto& parser = impl_->feeder->parser();
+  if (!parser.is_header_done() || parser.get().result_int() != 200) return {};
+  return std::exchange(parser.get().body(), {});
+}
+
 bool ResponseParser::keep_alive() const { return impl_->feeder->parser().keep_alive(); }
 
 HttpResponse ResponseParser::Take() {

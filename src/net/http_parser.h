@@ -68,6 +68,9 @@ class ResponseParser {
   // The connection ended. kDone if that is how this answer says that it is whole.
   ParserStep FeedEnd();
 
+  // What has come of the body of a 200 since the last time; none of any other.
+  std::string TakePiece();
+
   bool keep_alive() const;  // after kDone
   HttpResponse Take();      // after kDone, once
   const std::string& detail() const;
