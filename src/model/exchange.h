@@ -3,12 +3,15 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/loop.h"
 #include "model/ids.h"
 #include "model/lease.h"
+#include "model/session.h"
+#include "model/sync.h"
 
 namespace tidemill {
 
@@ -25,8 +28,10 @@ struct SyncOrder {
   Duration life{};             // how long the session lives on from now
   std::vector<LeaseId> known;  // the leases the agent holds
   std::vector<Settlement> settlements;
-  std::vector<Ask> asks;  // in order of preference; at most one is granted
-  bool leaving = false;   // the agent stops: what it owes is free again, its session ends
+  std::vector<Ask> asks;                // in order of preference; at most one is granted
+  std::optional<MachineStatus> status;  // what people see from now on; nothing: as before
+  std::vector<Trouble> troubles;        // jobs that it says it cannot run
+  bool leaving = false;  // the agent stops: what it owes is free again, its session ends
 };
 
 // A lease as an agent gets it.
@@ -68,7 +73,10 @@ struct ExchangeResult {
   std::vector<JobId> dry;                 // jobs in which nothing free was found
   std::vector<JobId> freed;               // jobs to ask for again soon
   std::vector<JobId> chunk_done;          // jobs in which a chunk was completed: maybe finished
-  std::int64_t outcomes = 0;              // recorded by this transaction
+  // Those of jobs of which the session held a lease when its sync came: nobody else is believed.
+  // One a job, by job.
+  std::vector<Trouble> troubles;
+  std::int64_t outcomes = 0;  // recorded by this transaction
   bool operator==(const ExchangeResult&) const = default;
 };
 

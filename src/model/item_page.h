@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "model/chunk.h"
+#include "model/outcome.h"
 
 namespace tidemill {
 
@@ -21,6 +22,9 @@ struct ListedItem {
   std::int64_t item = 0;
   ItemState state = ItemState::kWaiting;
   std::string text;  // empty for items of a bare range
+  // If outcomes were asked for: how many attempts are recorded, and the newest of them.
+  std::int64_t attempts = 0;
+  std::optional<Outcome> outcome = {};
 };
 
 struct ItemPage {

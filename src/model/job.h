@@ -66,6 +66,7 @@ struct Job {
   std::int32_t chunks = 0;  // chunks 0 .. chunks-1 exist
   std::int64_t items = 0;
   std::int64_t created_ms = 0;  // the database's clock, since 1970
+  std::string reason = {};      // why it is paused; empty if a person did it
   bool operator==(const Job&) const = default;
 };
 
@@ -78,6 +79,11 @@ struct Counts {
   std::int64_t waiting = 0;
   std::int64_t cancelled = 0;
   bool operator==(const Counts&) const = default;
+};
+
+struct JobCounts {
+  Job job;
+  Counts counts;
 };
 
 // People see `render-7`: the name for them, the number for us. The bare number will do.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -10,12 +11,14 @@ namespace tidemill {
 // Why an attempt ended. The numbers are in blocks that outlive every server: never use one again.
 enum class Cause : std::uint8_t {
   kSucceeded = 0,
-  kFailed = 1,  // its own exit code or signal
-  kLost = 2,    // with too many machines; written by the server
+  kFailed = 1,   // its own exit code or signal
+  kLost = 2,     // with too many machines; written by the server
+  kTimeout = 3,  // it ran longer than its spec allows
 };
-inline constexpr int kCauses = 3;
+inline constexpr int kCauses = 4;
 
 std::string_view CauseName(Cause cause);
+std::optional<Cause> ParseCause(std::string_view name);
 
 // What became of one attempt at an item.
 struct Outcome {

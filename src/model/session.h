@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "base/loop.h"
 #include "model/ids.h"
@@ -32,6 +34,35 @@ struct Session {
   Resources shape;
   SessionState state = SessionState::kAlive;
   bool operator==(const Session&) const = default;
+};
+
+// What the items of one job use of a machine at the moment.
+struct JobUse {
+  JobId job;
+  int running = 0;
+  std::int64_t millicpus = 0;
+  std::int64_t memory_bytes = 0;
+  std::string trouble = {};  // why it does not run here just now; empty: it does
+  bool operator==(const JobUse&) const = default;
+};
+
+// What an agent says of its machine: for people, decides nothing.
+struct MachineStatus {
+  std::string engine;     // what runs its containers
+  bool enforces = false;  // whether items are held to what they asked for
+  std::vector<JobUse> jobs;
+  bool operator==(const MachineStatus&) const = default;
+};
+
+// A session that is not dead, as people see it.
+struct ListedMachine {
+  Session session;
+  std::int64_t joined_ms = 0;  // the database's clock, since 1970
+  std::int64_t seen_ms = 0;    // when it joined or last synced
+  std::int64_t leases = 0;
+  std::int64_t items = 0;               // that it holds a lease of
+  std::optional<MachineStatus> status;  // nothing until its agent says so
+  bool operator==(const ListedMachine&) const = default;
 };
 
 }  // namespace tidemill

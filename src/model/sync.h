@@ -2,14 +2,17 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "base/loop.h"
 #include "model/ids.h"
 #include "model/job.h"
 #include "model/lease.h"
+#include "model/session.h"
 
-// What agents say to servers. The answers are Session and SyncResult.
+// What agents say to servers. The answers are Joined and SyncResult.
 namespace tidemill {
 
 struct JoinRequest {
@@ -19,11 +22,27 @@ struct JoinRequest {
   Resources shape;
 };
 
+// What an agent is told when it joins.
+struct Joined {
+  SessionId session;
+  SessionState state = SessionState::kAlive;
+  Duration heartbeat{};  // a sync is due this often
+  Duration life{};       // without a sync for this long the session may end
+  bool operator==(const Joined&) const = default;
+};
+
 // How long items of a job ran, all together. Sizes leases; decides nothing else.
 struct Measured {
   JobId job;
   std::int64_t items = 0;
   std::int64_t run_ms = 0;
+};
+
+// This job cannot run on this machine, whatever is tried: there is no such image, for one.
+struct Trouble {
+  JobId job;
+  std::string reason;  // for people
+  bool operator==(const Trouble&) const = default;
 };
 
 struct SyncRequest {
@@ -32,6 +51,8 @@ struct SyncRequest {
   std::vector<LeaseId> known;  // the leases it holds
   std::vector<Settlement> settlements;
   std::vector<Measured> measured;
+  std::optional<MachineStatus> status;  // nothing: as it said last
+  std::vector<Trouble> troubles;
   bool leaving = false;
 };
 

@@ -281,5 +281,18 @@ RC_GTEST_PROP(Block, SurvivesAnyBytes, (const std::string& bytes)) {
   }
 }
 
+// The causes are numbers that older programs have written: they must go on meaning the same.
+TEST(Block, TheNumbersOfCausesStayAsTheyAre) {
+  EXPECT_EQ(static_cast<int>(Cause::kSucceeded), 0);
+  EXPECT_EQ(static_cast<int>(Cause::kFailed), 1);
+  EXPECT_EQ(static_cast<int>(Cause::kLost), 2);
+  EXPECT_EQ(static_cast<int>(Cause::kTimeout), 3);
+  for (int i = 0; i < kCauses; ++i) {
+    const auto cause = static_cast<Cause>(i);
+    EXPECT_EQ(ParseCause(CauseName(cause)), cause);
+  }
+  EXPECT_EQ(ParseCause("bored"), std::nullopt);
+}
+
 }  // namespace
 }  // namespace tidemill

@@ -7,6 +7,8 @@
 #include <vector>
 
 #include "base/bits.h"
+#include "model/outcome.h"
+#include "report/summary.h"
 
 namespace tidemill {
 
@@ -19,15 +21,30 @@ struct ReportToRoll {
   std::int32_t round = 0;   // of the lease that it belongs to
 };
 
+// What reports of a chunk say, as far as it can be believed.
+struct BelievedRows {
+  struct Row {
+    Outcome outcome;
+    bool ended = false;  // it is its item's last word
+  };
+  std::vector<Row> rows;        // by item, then round, then attempt
+  std::int64_t unreadable = 0;  // settled attempts without a row
+
+  Summary AddUp() const;
+};
+
+// Reports of a chunk, of one round or several. No row is invented: a settled attempt whose row is
+// missing, or that only the server could have written, is counted as unreadable.
+BelievedRows ReadReports(std::int64_t first_item, const std::vector<ReportToRoll>& reports);
+
 struct RolledReports {
   std::string block;    // all rows, by item, then round, then attempt
   std::string summary;  // what they add up to, and how many are missing
 };
 
-// Makes one block and one summary of reports of a chunk, of one round or several. No row is
-// invented: a settled attempt whose row is missing, or that only the server could have written, is
-// counted as unreadable. Of more rows than fit in a block, the newest row of each item is kept
-// first, then the one before it, and so on; the rest is in the summary only.
+// Makes one block and one summary of what can be believed of reports. Of more rows than fit in a
+// block, the newest row of each item is kept first, then the one before it, and so on; the rest is
+// in the summary only.
 RolledReports RollUp(std::int64_t first_item, const std::vector<ReportToRoll>& reports);
 
 }  // namespace tidemill

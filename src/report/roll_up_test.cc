@@ -86,8 +86,8 @@ TEST(RollUp, SortsByItemThenAttempt) {
           .Rows({Row(1, 1, Cause::kFailed), Row(0, 1)}, Offsets({0, 1}), Offsets({0}))
           .Roll();
   EXPECT_EQ(rows, (std::vector{Row(0, 1), Row(1, 1, Cause::kFailed), Row(1, 2), Row(3, 1)}));
-  EXPECT_EQ(summary.attempts, (std::array<std::int64_t, kCauses>{3, 1, 0}));
-  EXPECT_EQ(summary.outcomes, (std::array<std::int64_t, kCauses>{3, 0, 0}));
+  EXPECT_EQ(summary.attempts, (std::array<std::int64_t, kCauses>{3, 1, 0, 0}));
+  EXPECT_EQ(summary.outcomes, (std::array<std::int64_t, kCauses>{3, 0, 0, 0}));
   EXPECT_EQ(summary.unreadable, 0);
 }
 
@@ -158,7 +158,7 @@ TEST(RollUp, MakesARowForEachItemThatWasLostTooOften) {
   lost_later.item = kFirst + 2;
   lost_later.attempt = 2;
   EXPECT_EQ(rows, (std::vector{lost_first, Row(2, 1, Cause::kFailed), lost_later}));
-  EXPECT_EQ(summary.outcomes, (std::array<std::int64_t, kCauses>{0, 0, 2}));
+  EXPECT_EQ(summary.outcomes, (std::array<std::int64_t, kCauses>{0, 0, 2, 0}));
   EXPECT_EQ(summary.duration_ms.Count(), 1);
 }
 

@@ -13,9 +13,9 @@ namespace tidemill {
 namespace {
 
 constexpr std::string_view kMagic = "tmsu";
-constexpr std::uint64_t kVersion = 1;
-// Two full histograms with the longest numbers are 12 kB.
-constexpr std::size_t kSummaryBytes = 16 * 1024;
+constexpr std::uint64_t kVersion = 2;
+// Three full histograms with the longest numbers are 18 kB.
+constexpr std::size_t kSummaryBytes = 24 * 1024;
 // No job has as many attempts; and millions of such numbers can be added without overflow.
 constexpr std::uint64_t kCountMax = std::uint64_t{1} << 40;
 
@@ -46,6 +46,18 @@ void PutHistogram(std::string& out, const Histogram& histogram) {
   }
 }
 
+void PutRange(std::string& out, const ColumnRange& range) {
+  const auto least = static_cast<std::uint64_t>(range.least);
+  PutSigned(out, range.least);
+  PutVarint(out, static_cast<std::uint64_t>(range.greatest) - least);
+}
+
+// Of what one processor does; 1500 is one and a half.
+std::int64_t CpuMillis(const Outcome& row) {
+  constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max() / 1000;
+  return std::min(row.cpu_ms, kMost) * 1000 / row.duration_ms;
+}
+
 void PutTop(std::string& out, const TopItems& top) {
   PutVarint(out, top.entries().size());
   for (const TopItems::Entry& entry : top.entries()) {
@@ -64,9 +76,12 @@ class SummaryReader {
   void Expect(bool good) { good_ = good_ && good; }
 
   bool Head() {
-    Expect(reader_.Take(kMagic.size()) == kMagic && reader_.Varint() == kVersion);
+    Expect(reader_.Take(kMagic.size()) == kMagic);
+    version_ = reader_.Varint();
+    Expect(version_ >= 1 && version_ <= kVersion);
     return ok();
   }
+  std::uint64_t version() const { return version_; }
 
   std::int64_t Count() { return Number(kCountMax); }
 
@@ -116,6 +131,7 @@ class SummaryReader {
   }
 
   ByteReader reader_;
+  std::uint64_t version_ = 0;
   bool good_ = true;
 };
 
@@ -200,6 +216,11 @@ void Summary::Add(const Outcome& row, bool ended) {
     memory_bytes.Add(row.memory_bytes);
     slowest.Add({row.item, row.duration_ms});
     largest.Add({row.item, row.memory_bytes});
+    if (row.duration_ms >= 1) {
+      const std::int64_t millis = CpuMillis(row);
+      cpu_millis.Add(millis);
+      cpu_range_millis.Add(millis);
+    }
   }
   item.Add(row.item);
   attempt.Add(row.attempt);
@@ -219,6 +240,8 @@ void Summary::Merge(const Summary& other) {
   dropped += other.dropped;
   duration_ms.Merge(other.duration_ms);
   memory_bytes.Merge(other.memory_bytes);
+  cpu_millis.Merge(other.cpu_millis);
+  cpu_range_millis.Merge(other.cpu_range_millis);
   slowest.Merge(other.slowest);
   largest.Merge(other.largest);
   for (const auto range : kRanges) (this->*range).Merge(other.*range);
@@ -239,12 +262,10 @@ std::string Summary::Encode() const {
   PutTop(out, slowest);
   PutTop(out, largest);
   if (Attempts() > 0) {
-    for (const auto range : kRanges) {
-      const auto least = static_cast<std::uint64_t>((this->*range).least);
-      PutSigned(out, (this->*range).least);
-      PutVarint(out, static_cast<std::uint64_t>((this->*range).greatest) - least);
-    }
+    for (const auto range : kRanges) PutRange(out, this->*range);
   }
+  PutHistogram(out, cpu_millis);
+  if (cpu_millis.Count() > 0) PutRange(out, cpu_range_millis);
   TIDEMILL_CHECK(out.size() <= kSummaryBytes);
   return out;
 }
@@ -252,11 +273,12 @@ std::string Summary::Encode() const {
 Result<Summary> Summary::Decode(std::string_view bytes) {
   if (bytes.size() > kSummaryBytes) return Fail(Code::kInvalid, "too large for a summary");
   SummaryReader reader(bytes);
-  if (!reader.Head()) return Fail(Code::kInvalid, "not a summary of version 1");
+  if (!reader.Head()) return Fail(Code::kInvalid, "not a summary of version 1 or 2");
   Summary summary;
-  reader.Expect(reader.Count() == kCauses);
-  for (std::int64_t& count : summary.attempts) count = reader.Count();
-  for (std::int64_t& count : summary.outcomes) count = reader.Count();
+  const std::int64_t causes = reader.Count();
+  reader.Expect(causes <= kCauses);
+  for (std::int64_t c = 0; c < causes && reader.ok(); ++c) summary.attempts[c] = reader.Count();
+  for (std::int64_t c = 0; c < causes && reader.ok(); ++c) summary.outcomes[c] = reader.Count();
   summary.unreadable = reader.Count();
   summary.dropped = reader.Count();
   summary.duration_ms = reader.ReadHistogram();
@@ -265,6 +287,10 @@ Result<Summary> Summary::Decode(std::string_view bytes) {
   summary.largest = reader.ReadTop();
   if (summary.Attempts() > 0) {
     for (const auto range : kRanges) summary.*range = reader.ReadRange();
+  }
+  if (reader.version() >= 2) {
+    summary.cpu_millis = reader.ReadHistogram();
+    if (summary.cpu_millis.Count() > 0) summary.cpu_range_millis = reader.ReadRange();
   }
   if (!reader.ok() || !reader.done()) return Fail(Code::kInvalid, "a broken summary");
   return summary;

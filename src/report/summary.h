@@ -73,9 +73,12 @@ struct Summary {
   std::int64_t unreadable = 0;  // attempts that were recorded, but whose row could not be read
   std::int64_t dropped = 0;     // rows that are counted here, but were too many for the block
 
-  // Nobody measured the attempts that were lost: they are not in these four.
+  // Nobody measured the attempts that were lost: they are not in these.
   Histogram duration_ms;
   Histogram memory_bytes;
+  // Thousandths of a processor, over the whole attempt; those of less than 1 ms are left out.
+  Histogram cpu_millis;
+  ColumnRange cpu_range_millis;  // of the same attempts
   TopItems slowest;
   TopItems largest;
 
@@ -95,13 +98,14 @@ struct Summary {
   void Add(const Outcome& row, bool ended);
   void Merge(const Summary& other);
 
-  // "tmsu" │ version: varint, now 1
+  // "tmsu" │ version: varint, now 2
   //   │ causes: varint │ causes x attempts │ causes x outcomes │ unreadable │ dropped
   //   │ 2 x histogram: buckets that are not empty, then for each of them: how many further than the
   //   │                one before (the first: than 0), how often
   //   │ 2 x top items: how many, then for each: item, value
   //   │ if there are rows, 7 x range: least (signed), greatest less least
-  // All are varints but the least of a range.
+  //   │ histogram of cpu_millis, and if it is not empty its range: not in version 1
+  // All are varints but the least of a range. One written when there were fewer causes has fewer.
   std::string Encode() const;
   // kInvalid for what Encode cannot have written.
   static Result<Summary> Decode(std::string_view bytes);

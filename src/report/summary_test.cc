@@ -143,8 +143,8 @@ TEST(Summary, CountsAttemptsAndOutcomesByCause) {
   summary.Add(row, true);
   row.cause = Cause::kLost;
   summary.Add(row, true);
-  EXPECT_EQ(summary.attempts, (std::array<std::int64_t, 3>{1, 1, 1}));
-  EXPECT_EQ(summary.outcomes, (std::array<std::int64_t, 3>{1, 0, 1}));
+  EXPECT_EQ(summary.attempts, (std::array<std::int64_t, kCauses>{1, 1, 1, 0}));
+  EXPECT_EQ(summary.outcomes, (std::array<std::int64_t, kCauses>{1, 0, 1, 0}));
   EXPECT_EQ(summary.Attempts(), 3);
 }
 
@@ -160,6 +160,25 @@ TEST(Summary, KeepsLostAttemptsOutOfWhatWasMeasuredButInsideTheRanges) {
   EXPECT_EQ(summary.largest.entries().size(), 1u);
   EXPECT_EQ(summary.duration_range_ms, (ColumnRange{0, 100}));
   EXPECT_EQ(summary.item, (ColumnRange{3, 7}));
+}
+
+TEST(Summary, MeasuresTheUseOfProcessorsOfAttemptsThatTookTime) {
+  Summary summary;
+  const auto add = [&](std::int64_t cpu_ms, std::int64_t duration_ms, Cause cause) {
+    Outcome row = Ran(1, duration_ms);
+    row.cpu_ms = cpu_ms;
+    row.cause = cause;
+    summary.Add(row, true);
+  };
+  add(3000, 2000, Cause::kSucceeded);
+  add(5, 1000, Cause::kTimeout);
+  add(500, 0, Cause::kSucceeded);  // too short to tell
+  add(500, 10, Cause::kLost);      // nobody has seen it
+  EXPECT_EQ(summary.cpu_millis.Count(), 2);
+  EXPECT_EQ(summary.cpu_millis.CountIn(Histogram::BucketOf(1500)), 1);
+  EXPECT_EQ(summary.cpu_range_millis, (ColumnRange{5, 1500}));
+  add(kMost, 1, Cause::kSucceeded);  // a lie, but no overflow
+  EXPECT_EQ(summary.cpu_millis.Count(), 3);
 }
 
 TEST(Summary, OfAChunkIsSmall) {
@@ -243,8 +262,10 @@ TEST(Summary, SurvivesEveryFlippedBitAndCanStillBeMerged) {
 
 RC_GTEST_PROP(Summary, SurvivesAnyBytes, (const std::string& bytes)) {
   RC_ASSERT(!Summary::Decode(bytes).has_value());
-  if (const auto decoded = Summary::Decode("tmsu\x01\x03" + bytes)) {
-    RC_ASSERT(decoded->Encode().size() <= 16u * 1024);
+  for (const char* head : {"tmsu\x01\x03", "tmsu\x02\x04"}) {
+    if (const auto decoded = Summary::Decode(head + bytes)) {
+      RC_ASSERT(decoded->Encode().size() <= 24u * 1024);
+    }
   }
 }
 
@@ -254,6 +275,33 @@ std::string WithHistogram(std::initializer_list<std::uint64_t> histogram) {
   for (const std::uint64_t value : histogram) PutVarint(bytes, value);
   for (const int value : {0, 0, 0}) PutVarint(bytes, value);
   return bytes;
+}
+
+// With three causes and two histograms: such summaries are stored.
+TEST(Summary, OfVersionOneCanStillBeRead) {
+  std::string bytes = "tmsu";
+  PutVarint(bytes, 1);
+  for (const int value : {3, 10, 2, 1, 9, 1, 1, 4, 5}) PutVarint(bytes, value);
+  for (const int value : {1, 7, 12}) PutVarint(bytes, value);            // durations
+  for (const int value : {1, 9, 12}) PutVarint(bytes, value);            // memory
+  for (const int value : {1, 44, 7, 1, 44, 9}) PutVarint(bytes, value);  // slowest, largest
+  for (int range = 0; range < 7; ++range) {
+    PutSigned(bytes, range);
+    PutVarint(bytes, 3);
+  }
+  const auto read = Summary::Decode(bytes);
+  ASSERT_TRUE(read) << read.error().reason;
+  EXPECT_EQ(read->attempts, (std::array<std::int64_t, kCauses>{10, 2, 1, 0}));
+  EXPECT_EQ(read->outcomes, (std::array<std::int64_t, kCauses>{9, 1, 1, 0}));
+  EXPECT_EQ(read->unreadable, 4);
+  EXPECT_EQ(read->dropped, 5);
+  EXPECT_EQ(read->duration_ms.CountIn(7), 12);
+  EXPECT_EQ(read->slowest.entries(), (std::vector<TopItems::Entry>{{44, 7}}));
+  EXPECT_EQ(read->memory_range_bytes, (ColumnRange{6, 9}));
+  EXPECT_EQ(read->cpu_millis.Count(), 0);
+  Summary sum = Typical();
+  sum.Merge(*read);
+  EXPECT_EQ(Summary::Decode(sum.Encode()).value(), sum);
 }
 
 TEST(Summary, RefusesHistogramsThatCannotBe) {

@@ -13,6 +13,8 @@ namespace {
 // What a sync holds in memory while it waits, about.
 std::size_t BytesOf(const SyncRequest& request) {
   std::size_t bytes = 1024;
+  if (request.status) bytes += request.status->jobs.size() * sizeof(JobUse);
+  for (const Trouble& trouble : request.troubles) bytes += sizeof trouble + trouble.reason.size();
   for (const Settlement& settlement : request.settlements) {
     bytes += sizeof settlement + settlement.body.size();
   }
@@ -45,7 +47,8 @@ void Exchanger::Sync(SyncRequest request, Reply<SyncResult> reply) {
 }
 
 bool Exchanger::IsUrgent(const SyncRequest& request) const {
-  return request.leaving || !request.settlements.empty() || board_.Fits(request.free);
+  return request.leaving || !request.settlements.empty() || !request.troubles.empty() ||
+         board_.Fits(request.free);
 }
 
 // The earliest wish counts.
@@ -93,6 +96,8 @@ Exchange Exchanger::ExchangeOf(const Batch& batch) {
     order.life = limits_.session_life;
     order.known = request.known;
     order.settlements = request.settlements;
+    order.status = request.status;
+    order.troubles = request.troubles;
     order.leaving = request.leaving;
     if (request.leaving) continue;
     order.asks = board_.AsksFor(request.free, agents(), deps_.random);
@@ -182,6 +187,7 @@ void Exchanger::Learn(const Batch& batch, const ExchangeResult& result) {
   }
   if (!result.freed.empty()) events_.freed(result.freed);
   if (!result.chunk_done.empty()) events_.chunk_done(result.chunk_done);
+  if (!result.troubles.empty()) events_.troubles(result.troubles);
 }
 
 void Exchanger::BatchDone() {

@@ -27,6 +27,8 @@ class Exchanger {
     // A batch was not carried out, and not by its own fault: its agents were not heard.
     std::function<void()> unheard;
     std::function<void(const std::vector<JobId>&)> chunk_done;  // the job may be finished
+    // Agents that hold leases of these jobs cannot run them.
+    std::function<void(const std::vector<Trouble>&)> troubles;
   };
 
   Exchanger(ServerDeps deps, const ServerLimits& limits, JobBoard& board, Events events);

@@ -16,11 +16,11 @@ using std::chrono::seconds;
 // Jobs whose counts are kept; more are counted each time they are asked for.
 constexpr std::size_t kShownJobs = 1000;
 constexpr Duration kShownLife = seconds(1);
-// Chunks read at once for a page of items, and for the histograms of a job.
-constexpr int kChunksAtOnce = 64;
-// Text of one page of items; a page that would have more ends early.
-constexpr std::size_t kPageBytes = 1 << 20;
-constexpr int kStatsAtOnce = 256;
+
+// What is over is counted once: it changes only by being reopened, which begins a new round.
+bool IsOver(const Job& job) {
+  return job.state == JobState::kFinished || job.state == JobState::kCancelled;
+}
 
 Result<NewPart> MakePart(const PartRequest& request) {
   NewPart part;
@@ -34,68 +34,6 @@ Result<NewPart> MakePart(const PartRequest& request) {
   part.digest = Sha256(request.text);
   for (CutChunk& chunk : cut.chunks) part.chunks.push_back({chunk.length, std::move(chunk.body)});
   return part;
-}
-
-// Adds the items of one chunk to a page; false when the page is full.
-Result<bool> AddItems(Store& store, const Chunk& chunk, const ItemsRequest& request, ItemPage& page,
-                      std::size_t& bytes) {
-  Bits wanted = request.state ? ItemsIn(chunk, *request.state) : Bits::All(chunk.length());
-  const int from = chunk.key.chunk == request.from.chunk ? request.from.offset : 0;
-  std::optional<std::vector<std::string>> texts;
-  for (int i = wanted.FindFrom(from); i >= 0; i = wanted.FindFrom(i + 1)) {
-    if (static_cast<int>(page.items.size()) == request.limit || bytes >= kPageBytes) {
-      page.next = ItemPlace{chunk.key.chunk, i};
-      return false;
-    }
-    if (!texts) {
-      TIDEMILL_TRY(const ChunkItems packed, store.FindItems(chunk.key));
-      texts.emplace();
-      if (!packed.body.empty()) {
-        TIDEMILL_TRY(texts, UnpackItems(packed.body, packed.length));
-      }
-    }
-    ListedItem& item = page.items.emplace_back();
-    item.item = chunk.first_item + i;
-    item.state = StateOf(chunk, i);
-    if (!texts->empty()) item.text = std::move((*texts)[static_cast<std::size_t>(i)]);
-    bytes += item.text.size();
-  }
-  return true;
-}
-
-Result<ItemPage> MakePage(Store& store, const ItemsRequest& request) {
-  ItemPage page;
-  std::size_t bytes = 0;
-  ChunkFilter filter{.from = request.from.chunk, .state = request.state, .limit = kChunksAtOnce};
-  while (true) {
-    TIDEMILL_TRY(const std::vector<Chunk> chunks, store.ListChunks(request.job, filter));
-    for (const Chunk& chunk : chunks) {
-      TIDEMILL_TRY(const bool more, AddItems(store, chunk, request, page, bytes));
-      if (!more) return page;
-    }
-    if (static_cast<int>(chunks.size()) < filter.limit) return page;
-    filter.from = chunks.back().key.chunk + 1;
-  }
-}
-
-Result<Summary> AddUp(Store& store, JobId id) {
-  TIDEMILL_TRY_VOID(store.FindJob(id));
-  Summary sum;
-  std::int32_t from = 0;
-  while (true) {
-    TIDEMILL_TRY(const std::vector<ChunkStat> stats, store.ListStats(id, from, kStatsAtOnce));
-    // A chunk with several rounds must not be torn: its last rows come with the next look.
-    const bool last = static_cast<int>(stats.size()) < kStatsAtOnce;
-    const std::int32_t end = last ? INT32_MAX : stats.back().chunk.chunk;
-    for (const ChunkStat& stat : stats) {
-      if (stat.chunk.chunk >= end) break;
-      TIDEMILL_TRY(const Summary summary, Summary::Decode(stat.summary));
-      sum.Merge(summary);
-    }
-    if (last) return sum;
-    if (end == from) return Fail(Code::kInternal, "a chunk was reopened too often to add up");
-    from = end;
-  }
 }
 
 }  // namespace
@@ -139,7 +77,19 @@ void Jobs::Close(JobId id, Reply<Job> reply) {
 }
 
 void Jobs::Pause(JobId id, Reply<Job> reply) {
-  Change<Job>(id, [id](Store& store) { return store.PauseJob(id); }, std::move(reply));
+  Change<Job>(id, [id](Store& store) { return store.PauseJob(id, ""); }, std::move(reply));
+}
+
+void Jobs::PauseFor(JobId id, std::string reason, Reply<bool> reply) {
+  Change<bool>(
+      id,
+      [id, reason = std::move(reason)](Store& store) -> Result<bool> {
+        TIDEMILL_TRY(const Job job, store.FindJob(id));
+        if (job.state != JobState::kActive) return false;
+        TIDEMILL_TRY_VOID(store.PauseJob(id, reason));
+        return true;
+      },
+      std::move(reply));
 }
 
 void Jobs::Resume(JobId id, Reply<Job> reply) {
@@ -161,32 +111,101 @@ void Jobs::List(JobFilter filter, Reply<std::vector<Job>> reply) {
                         std::move(reply));
 }
 
+void Jobs::ListCounts(JobFilter filter, Reply<JobCountsPage> reply) {
+  OnStore(
+      deps_, [filter](Store& store) { return store.ListJobs(filter); },
+      [this, limit = filter.limit, reply = std::move(reply)](Result<std::vector<Job>> jobs) {
+        if (!jobs) return reply(tl::unexpected(jobs.error()));
+        CountMissing(*std::move(jobs), limit, std::move(reply));
+      });
+}
+
+void Jobs::CountMissing(std::vector<Job> jobs, int limit, Reply<JobCountsPage> reply) {
+  const TimePoint now = deps_.loop.Now();
+  ForgetShown(now);
+  JobCountsPage page;
+  page.more = static_cast<int>(jobs.size()) == limit;
+  std::vector<JobId> missing;
+  for (Job& job : jobs) {
+    const auto found = shown_.find(job.id);
+    if (found != shown_.end() && found->second.counts.job == job) {
+      page.jobs.push_back(found->second.counts);
+    } else {
+      missing.push_back(job.id);
+      page.jobs.push_back({std::move(job), {}});
+    }
+  }
+  if (missing.empty()) return reply(std::move(page));
+  OnStore(
+      deps_, [missing](Store& store) { return store.CountJobs(missing); },
+      [this, now, page = std::move(page),
+       reply = std::move(reply)](Result<std::vector<JobCounts>> counted) mutable {
+        if (!counted) return reply(tl::unexpected(counted.error()));
+        std::map<JobId, JobCounts> found;
+        for (JobCounts& one : *counted) {
+          Remember(one, now);
+          const JobId id = one.job.id;
+          found.emplace(id, std::move(one));
+        }
+        // A draft that was dropped just now stays as it was listed, with nothing in it.
+        for (JobCounts& one : page.jobs) {
+          if (const auto it = found.find(one.job.id); it != found.end()) one = it->second;
+        }
+        reply(std::move(page));
+      });
+}
+
+void Jobs::ForgetShown(TimePoint now) {
+  std::erase_if(shown_, [now](const auto& entry) {
+    return !IsOver(entry.second.counts.job) && now - entry.second.at > kShownLife;
+  });
+}
+
+// Of those that are over the oldest job makes room: they are never out of date, but are kept only
+// as long as there is room.
+void Jobs::Remember(const JobCounts& counts, TimePoint now) {
+  if (shown_.size() >= kShownJobs && !shown_.contains(counts.job.id)) {
+    const auto over = std::find_if(shown_.begin(), shown_.end(), [](const auto& entry) {
+      return IsOver(entry.second.counts.job);
+    });
+    if (over == shown_.end()) return;
+    shown_.erase(over);
+  }
+  shown_[counts.job.id] = {counts, now};
+}
+
 void Jobs::Show(JobId id, Reply<JobCounts> reply) {
   const TimePoint now = deps_.loop.Now();
-  std::erase_if(shown_, [now](const auto& entry) { return now - entry.second.at > kShownLife; });
+  ForgetShown(now);
   const auto found = shown_.find(id);
-  if (found != shown_.end()) {
+  // By its number alone nobody can tell whether one that is over was reopened.
+  if (found != shown_.end() && now - found->second.at <= kShownLife) {
     reply(found->second.counts);
     return;
   }
   OnStore(
       deps_, [id](Store& store) { return store.CountItems(id); },
-      [this, id, now, reply = std::move(reply)](Result<JobCounts> counts) {
-        if (counts && shown_.size() < kShownJobs) shown_[id] = {*counts, now};
+      [this, now, reply = std::move(reply)](Result<JobCounts> counts) {
+        if (counts) Remember(*counts, now);
         reply(std::move(counts));
       });
 }
 
 void Jobs::Items(ItemsRequest request, Reply<ItemPage> reply) {
-  Ask<ItemPage>([request](Store& store) { return MakePage(store, request); }, std::move(reply));
+  Ask<ItemPage>([request](Store& store) { return ListItems(store, request); }, std::move(reply));
 }
 
-void Jobs::Stats(JobId id, Reply<Summary> reply) {
-  Ask<Summary>([id](Store& store) { return AddUp(store, id); }, std::move(reply));
+void Jobs::Stats(JobId id, Reply<JobStats> reply) {
+  Ask<JobStats>([id](Store& store) { return AddUpStats(store, id); }, std::move(reply));
 }
 
 void Jobs::ChunkBody(ChunkKey key, Reply<ChunkItems> reply) {
   Ask<ChunkItems>([key](Store& store) { return store.FindItems(key); }, std::move(reply));
+}
+
+void Jobs::Machines(SessionId after, int limit, Reply<std::vector<ListedMachine>> reply) {
+  Ask<std::vector<ListedMachine>>(
+      [after, limit](Store& store) { return store.ListMachines(after, limit); }, std::move(reply));
 }
 
 }  // namespace tidemill

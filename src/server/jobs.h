@@ -2,14 +2,15 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
-#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
-#include "model/item_page.h"
-#include "report/summary.h"
 #include "server/deps.h"
+#include "server/items.h"
+#include "server/stats.h"
 
 namespace tidemill {
 
@@ -20,14 +21,12 @@ struct PartRequest {
   std::int64_t range_items = 0;  // or this many that are nothing but their numbers
 };
 
-struct ItemsRequest {
-  JobId job;
-  std::optional<ItemState> state;
-  ItemPlace from;
-  int limit = 100;
+struct JobCountsPage {
+  std::vector<JobCounts> jobs;
+  bool more = false;  // there may be older ones
 };
 
-// The calls of people about jobs. Loop thread only.
+// The calls of people. Loop thread only.
 class Jobs {
  public:
   Jobs(ServerDeps deps, std::function<void(JobId)> sweep_soon)
@@ -38,17 +37,22 @@ class Jobs {
   void Seal(JobId id, std::int32_t parts, Reply<Job> reply);
   void Close(JobId id, Reply<Job> reply);
   void Pause(JobId id, Reply<Job> reply);
+  // Pauses a job that is active, for something that no person has said. False if it is not.
+  void PauseFor(JobId id, std::string reason, Reply<bool> reply);
   void Resume(JobId id, Reply<Job> reply);
   void Cancel(JobId id, Reply<Job> reply);
   void Retry(JobId id, ReopenWhich which, Reply<Reopened> reply);
 
   void List(JobFilter filter, Reply<std::vector<Job>> reply);
+  // Counts as Show has them; those of a job that is over are counted once.
+  void ListCounts(JobFilter filter, Reply<JobCountsPage> reply);
   // At most a second old, and no older than the last change that went through this server: many
   // people may watch one job.
   void Show(JobId id, Reply<JobCounts> reply);
   void Items(ItemsRequest request, Reply<ItemPage> reply);
-  void Stats(JobId id, Reply<Summary> reply);
+  void Stats(JobId id, Reply<JobStats> reply);
   void ChunkBody(ChunkKey key, Reply<ChunkItems> reply);
+  void Machines(SessionId after, int limit, Reply<std::vector<ListedMachine>> reply);
 
  private:
   struct Shown {
@@ -60,6 +64,10 @@ class Jobs {
   // The same for a call that changes the job: what was shown of it is out of date.
   template <typename T, typename Call>
   void Change(JobId id, Call call, Reply<T> reply);
+
+  void CountMissing(std::vector<Job> jobs, int limit, Reply<JobCountsPage> reply);
+  void ForgetShown(TimePoint now);
+  void Remember(const JobCounts& counts, TimePoint now);
 
   const ServerDeps deps_;
   const std::function<void(JobId)> sweep_soon_;

@@ -5,6 +5,7 @@
 
 #include "base/limits.h"
 #include "report/roll_up.h"
+#include "server/outcomes.h"
 #include "store/check.h"
 
 namespace tidemill {
@@ -16,16 +17,7 @@ constexpr int kBoardJobs = 1000;
 constexpr int kSweepJobs = 50;
 
 RollUpText RollUpReports(const Chunk& chunk, const std::vector<Report>& reports) {
-  std::vector<ReportToRoll> to_roll;
-  to_roll.reserve(reports.size());
-  for (const Report& report : reports) {
-    to_roll.push_back({.body = report.body,
-                       .settled = report.settled,
-                       .ended = report.ended,
-                       .lost_limit = report.kind == ReportKind::kLostLimit,
-                       .round = report.round});
-  }
-  RolledReports rolled = tidemill::RollUp(chunk.first_item, to_roll);
+  RolledReports rolled = tidemill::RollUp(chunk.first_item, ToRoll(reports));
   return {std::move(rolled.block), std::move(rolled.summary)};
 }
 

@@ -23,6 +23,10 @@ Server::Server(ServerDeps deps, const ServerLimits& limits)
                   .chunk_done =
                       [this](const std::vector<JobId>& jobs) {
                         for (const JobId job : jobs) keeper_.SweepSoon(job);
+                      },
+                  .troubles =
+                      [this](const std::vector<Trouble>& troubles) {
+                        for (const Trouble& trouble : troubles) PauseFor(trouble);
                       }}),
       jobs_(deps, [this](JobId job) { keeper_.SweepSoon(job); }) {}
 
@@ -32,6 +36,17 @@ void Server::OfferWork() {
   waiters_.Wake(board_.free_items(), [this](SessionId session) {
     const Exchanger::Agent* agent = exchanger_.FindAgent(session);
     return agent == nullptr || board_.Fits(agent->free);
+  });
+}
+
+// A fleet finds the same trouble at once; one call for each job is enough. If it fails, those that
+// get the job's items next find it again.
+void Server::PauseFor(const Trouble& trouble) {
+  if (!pausing_.insert(trouble.job).second) return;
+  jobs_.PauseFor(trouble.job, trouble.reason, [this, trouble](Result<bool> paused) {
+    pausing_.erase(trouble.job);
+    if (!paused || !*paused) return;
+    deps_.log.Warn("job.paused", {{"job", trouble.job.number}, {"reason", trouble.reason}});
   });
 }
 

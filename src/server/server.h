@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <set>
 
 #include "lease/board.h"
 #include "model/sync.h"
@@ -39,6 +40,7 @@ class Server {
 
  private:
   void OfferWork();
+  void PauseFor(const Trouble& trouble);
 
   const ServerDeps deps_;
   const ServerLimits limits_;
@@ -47,6 +49,7 @@ class Server {
   Keeper keeper_;
   Exchanger exchanger_;
   Jobs jobs_;
+  std::set<JobId> pausing_;
   TimePoint offered_{};  // when work was last offered to those who wait
 };
 

@@ -1,13 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "server/server.h"
+#include "server/server_test.h"
 
-#include <set>
-
-#include <gtest/gtest.h>
-
-#include "base/virtual_loop.h"
-#include "report/block.h"
-#include "store/check.h"
 #include "store/memory/memory_store.h"
 
 namespace tidemill {
@@ -15,117 +8,6 @@ namespace {
 
 using std::chrono::milliseconds;
 using std::chrono::seconds;
-
-// A store that cannot stand the syncs of some sessions.
-class TouchyStore : public MemoryStore {
- public:
-  using MemoryStore::MemoryStore;
-  Result<ExchangeResult> Run(const Exchange& exchange) override {
-    ++runs;
-    if (away) return Fail(Code::kUnavailable, "away");
-    for (const SyncOrder& order : exchange.syncs) {
-      if (poison.contains(order.session)) return Fail(Code::kInternal, "a broken rule");
-    }
-    return MemoryStore::Run(exchange);
-  }
-  std::set<SessionId> poison;
-  bool away = false;
-  int runs = 0;
-};
-
-class ErrorLog : public Log {
- public:
-  std::vector<std::string> errors;
-
- protected:
-  void Write(std::string_view level, std::string_view event, Fields) override {
-    if (level == "error") errors.emplace_back(event);
-  }
-};
-
-class ServerTest : public ::testing::Test {
- protected:
-  ServerTest() { server_.Start(); }
-  ~ServerTest() override {
-    const Result<std::vector<std::string>> breaches = CheckStore(store_);
-    EXPECT_TRUE(breaches && breaches->empty());
-  }
-
-  void RunFor(Duration time) {
-    bool over = false;
-    loop_.After(time, [&over] { over = true; });
-    while (!over) loop_.Step();
-  }
-
-  // The answer to a call, once it has come.
-  template <typename T, typename Call>
-  Result<T> Await(Call call) {
-    std::optional<Result<T>> answer;
-    call([&answer](Result<T> result) { answer.emplace(std::move(result)); });
-    for (int i = 0; i < 100'000 && !answer; ++i) loop_.Step();
-    return answer ? *answer : Result<T>(Fail(Code::kInternal, "no answer came"));
-  }
-
-  JobId SubmitRange(std::int64_t items, int retries = 0) {
-    const NewJob job{
-        .project = "default",
-        .key = "key-" + std::to_string(++keys_),
-        .spec = {.name = "job", .resources = {1000, 0}, .retries = retries, .document = "{}"}};
-    const Result<Job> created =
-        Await<Job>([&](Reply<Job> reply) { server_.jobs().Create(job, std::move(reply)); });
-    const JobId id = created->id;
-    EXPECT_TRUE(Await<Job>([&](Reply<Job> reply) {
-      server_.jobs().AddPart(id, {.number = 0, .text = {}, .range_items = items}, std::move(reply));
-    }));
-    EXPECT_TRUE(
-        Await<Job>([&](Reply<Job> reply) { server_.jobs().Seal(id, 1, std::move(reply)); }));
-    RunFor(milliseconds(500));
-    return id;
-  }
-
-  SessionId Join() {
-    const SessionId id = random_.NewId<SessionId>();
-    EXPECT_TRUE(Await<Session>([&](Reply<Session> reply) {
-      server_.Join({id, "machine", "default", {4000, 0}}, std::move(reply));
-    }));
-    return id;
-  }
-
-  SyncRequest SyncOf(SessionId session) {
-    SyncRequest request;
-    request.session = session;
-    request.free = {4000, 0};
-    return request;
-  }
-
-  Result<SyncResult> Sync(const SyncRequest& request) {
-    return Await<SyncResult>(
-        [&](Reply<SyncResult> reply) { server_.Sync(request, std::move(reply)); });
-  }
-
-  // Settles all of a lease as succeeded, with its rows.
-  static Settlement Succeed(const Grant& grant) {
-    Settlement settlement;
-    settlement.lease = grant.lease.id;
-    std::vector<Outcome> outcomes;
-    for (const int offset : grant.lease.mine.Indexes()) {
-      settlement.ok.Set(offset);
-      Outcome& outcome = outcomes.emplace_back();
-      outcome.item = grant.first_item + offset;
-      outcome.duration_ms = 100;
-    }
-    settlement.body = EncodeBlock(outcomes);
-    return settlement;
-  }
-
-  SeededRandom random_{1};
-  VirtualLoop loop_{random_};
-  VirtualWorker worker_{loop_, random_};
-  TouchyStore store_{[this] { return loop_.Now().time_since_epoch().count(); }};
-  ErrorLog log_;
-  Server server_{{loop_, worker_, worker_, store_, random_, log_}, ServerLimits{}};
-  int keys_ = 0;
-};
 
 TEST_F(ServerTest, CarriesSyncsThatComeTogetherOutAsOneTransaction) {
   std::vector<SessionId> sessions;
@@ -371,20 +253,6 @@ TEST_F(ServerTest, ListsItemsByStateInPages) {
   EXPECT_EQ(page->items.size(), 1u);
   EXPECT_EQ(page->items[0].item, 3);
   EXPECT_FALSE(page->next);
-}
-
-TEST_F(ServerTest, AddsUpWhatItemsTookOnceTheirChunkIsDone) {
-  const SessionId session = Join();
-  const JobId job = SubmitRange(4);
-  SyncRequest request = SyncOf(session);
-  request.settlements = {Succeed(Sync(request)->grants[0])};
-  ASSERT_TRUE(Sync(request));
-  RunFor(seconds(3));
-  const Result<Summary> summary =
-      Await<Summary>([&](Reply<Summary> reply) { server_.jobs().Stats(job, std::move(reply)); });
-  ASSERT_TRUE(summary);
-  EXPECT_EQ(summary->Attempts(), 4);
-  EXPECT_NEAR(static_cast<double>(*summary->duration_ms.Quantile(0.5)), 100, 7);
 }
 
 }  // namespace

@@ -113,15 +113,15 @@ TEST_P(StoreTest, AFinishedJobStaysSoAndCannotBeCancelled) {
   EXPECT_EQ(Sweep(job), JobState::kFinished);
   EXPECT_EQ(Sweep(job), JobState::kFinished);
   EXPECT_EQ(CodeOfFailed(store().CancelJob(job)), Code::kConflict);
-  EXPECT_EQ(CodeOfFailed(store().PauseJob(job)), Code::kConflict);
+  EXPECT_EQ(CodeOfFailed(store().PauseJob(job, "")), Code::kConflict);
   EXPECT_TRUE(Must(store().ListSweepable(10)).empty());
 }
 
 TEST_P(StoreTest, APausedJobGrantsNothingAndTakesReports) {
   const JobId job = Sealed();
   const Lease lease = Take(Joined(), job, 4);
-  EXPECT_EQ(Must(store().PauseJob(job)).state, JobState::kPaused);
-  EXPECT_EQ(Must(store().PauseJob(job)).state, JobState::kPaused);
+  EXPECT_EQ(Must(store().PauseJob(job, "")).state, JobState::kPaused);
+  EXPECT_EQ(Must(store().PauseJob(job, "")).state, JobState::kPaused);
   EXPECT_TRUE(Sync(Asks(Joined(), job, 4)).grants.empty());
   Tell(lease, {.ok = Upto(4)});
   EXPECT_EQ(CountsOf(job).succeeded, 4);
@@ -133,7 +133,7 @@ TEST_P(StoreTest, APausedJobGrantsNothingAndTakesReports) {
 TEST_P(StoreTest, APausedJobFinishesWhenItsLastItemIsDone) {
   const JobId job = Sealed({.chunks = {2}});
   const Lease lease = Take(Joined(), job, 2);
-  Must(store().PauseJob(job));
+  Must(store().PauseJob(job, ""));
   Tell(lease, {.ok = Upto(2)});
   EXPECT_EQ(Sweep(job), JobState::kFinished);
 }
@@ -197,7 +197,7 @@ TEST_P(StoreTest, CallsForAJobThatIsNotThereSaySo) {
   EXPECT_EQ(CodeOfFailed(store().AddPart(none, PartOf(0, {1}))), Code::kNotFound);
   EXPECT_EQ(CodeOfFailed(store().SealJob(none, 0)), Code::kNotFound);
   EXPECT_EQ(CodeOfFailed(store().CloseJob(none)), Code::kNotFound);
-  EXPECT_EQ(CodeOfFailed(store().PauseJob(none)), Code::kNotFound);
+  EXPECT_EQ(CodeOfFailed(store().PauseJob(none, "")), Code::kNotFound);
   EXPECT_EQ(CodeOfFailed(store().CancelJob(none)), Code::kNotFound);
   EXPECT_EQ(CodeOfFailed(store().ReopenJob(none, {})), Code::kNotFound);
   EXPECT_EQ(CodeOfFailed(store().SweepJob(none)), Code::kNotFound);

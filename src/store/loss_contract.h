@@ -175,7 +175,7 @@ TEST_P(StoreTest, ReopeningForgetsLosses) {
 TEST_P(StoreTest, ReopeningAPausedJobLeavesItPaused) {
   const JobId job = Sealed({.chunks = {2}});
   RunAll(job, Items({0}));
-  Must(store().PauseJob(job));
+  Must(store().PauseJob(job, ""));
   EXPECT_EQ(Must(store().ReopenJob(job, {})).items, 1);
   EXPECT_EQ(StateOf(job), JobState::kPaused);
 }

@@ -19,6 +19,18 @@ TEST_P(StoreTest, CountsAddUpInEveryState) {
   EXPECT_EQ(CountsOf(job), (Counts{.total = 10, .succeeded = 1, .failed = 1, .cancelled = 8}));
 }
 
+TEST_P(StoreTest, ManyJobsAreCountedAtOnce) {
+  const JobId a = Sealed({.chunks = {5}}), b = Draft({.chunks = {2, 2}});
+  Tell(Take(Joined(), a, 2), {.ok = Items({0})});
+  const std::vector<JobCounts> counts = Must(store().CountJobs({b, {a.number + 100}, a}));
+  ASSERT_EQ(counts.size(), 2u);
+  EXPECT_EQ(counts[0].job.id, b);
+  EXPECT_EQ(counts[0].counts, (Counts{.total = 4, .waiting = 4}));
+  EXPECT_EQ(counts[1].job, Must(store().FindJob(a)));
+  EXPECT_EQ(counts[1].counts, CountsOf(a));
+  EXPECT_TRUE(Must(store().CountJobs({})).empty());
+}
+
 TEST_P(StoreTest, JobsAreListedNewestFirstAndByPage) {
   const JobId a = Sealed(), b = Draft(), c = Sealed();
   std::vector<JobId> seen;
@@ -41,7 +53,7 @@ TEST_P(StoreTest, RunnableJobsAreActiveAndHaveFreeItems) {
   const JobId empty = Sealed({.chunks = {1}});
   const JobId paused = Sealed();
   Draft();
-  Must(store().PauseJob(paused));
+  Must(store().PauseJob(paused, ""));
   Take(Joined(), empty, 1);
   Take(Joined(), full, 2);
   const std::vector<RunnableJob> runnable = Must(store().ListRunnable(10));
@@ -163,6 +175,65 @@ TEST_P(StoreTest, AChunkThatIsReopenedIsRolledUpAgain) {
   EXPECT_EQ(Sweep(job), JobState::kFinished);
 }
 
+TEST_P(StoreTest, AChunksHistoryIsItsReportsAndWhatWasRolledUp) {
+  const JobId job = Sealed({.chunks = {2, 3}});
+  const SessionId session = Joined();
+  Tell(Take(session, job, 2), {.ok = Items({0}), .failed = Items({1}), .body = "a"});
+  Must(store().RollUp(10, JoinBodies));
+  Must(store().ReopenJob(job, {}));
+  Tell(Take(session, job, 1), {.failed = Items({1}), .body = "b"});
+  Tell(Take(session, job, 1), {.ok = Items({0}), .body = "c"});
+  const ChunkHistory first = Must(store().FindHistory({job, 0}));
+  EXPECT_EQ(first.first_item, 0);
+  ASSERT_EQ(first.stats.size(), 1u);
+  EXPECT_EQ(first.stats[0].block, "a;");
+  ASSERT_EQ(first.reports.size(), 1u);
+  EXPECT_EQ(first.reports[0].body, "b");
+  EXPECT_EQ(first.reports[0].round, 1);
+  const ChunkHistory second = Must(store().FindHistory({job, 1}));
+  EXPECT_EQ(second.first_item, 2);
+  EXPECT_TRUE(second.stats.empty());
+  EXPECT_EQ(second.reports, Must(store().ListReports({job, 1})));
+  EXPECT_EQ(CodeOfFailed(store().FindHistory({job, 2})), Code::kNotFound);
+  EXPECT_EQ(CodeOfFailed(store().FindHistory({{job.number + 100}, 0})), Code::kNotFound);
+}
+
+TEST_P(StoreTest, OpenReportsAreThoseOfTheNewestChunks) {
+  const JobId job = Sealed({.chunks = {2, 2, 2}});
+  const SessionId session = Joined();
+  Tell(Take(session, job, 2), {.ok = Upto(2), .body = "rolled"});
+  Must(store().RollUp(10, JoinBodies));
+  Tell(Take(session, job, 1), {.ok = Items({0}), .body = "b"});
+  Tell(Take(session, job, 1), {.failed = Items({1}), .body = "b2"});
+  Tell(Take(session, job, 1), {.ok = Items({0}), .body = "c"});
+  const OpenReports all = Must(store().ListOpenReports(job, 3));
+  ASSERT_EQ(all.reports.size(), 3u);
+  EXPECT_FALSE(all.more);
+  EXPECT_EQ(all.reports[0].report.body, "c");
+  EXPECT_EQ(all.reports[0].first_item, 4);
+  EXPECT_EQ(all.reports[2].first_item, 2);
+  EXPECT_GT(all.reports[1].report.lease, all.reports[2].report.lease);
+  const OpenReports some = Must(store().ListOpenReports(job, 2));
+  EXPECT_EQ(some.reports.size(), 2u);
+  EXPECT_TRUE(some.more);
+  EXPECT_EQ(Must(store().ListOpenReports({job.number + 100}, 2)), OpenReports{});
+}
+
+TEST_P(StoreTest, OpenReportsAreBoundedInBytesToo) {
+  const std::size_t large = kReportFrameBytes + limits::kItemsPerChunk * kReportItemBytes;
+  const int fit = static_cast<int>(kOpenReportBytes / static_cast<std::int64_t>(large));
+  const JobId job = Sealed({.chunks = std::vector<int>(fit + 2, limits::kItemsPerChunk)});
+  const SessionId session = Joined();
+  for (int i = 0; i < fit + 2; ++i) {
+    Tell(Take(session, job, limits::kItemsPerChunk),
+         {.ok = Upto(limits::kItemsPerChunk), .body = std::string(large, 'x')});
+  }
+  const OpenReports open = Must(store().ListOpenReports(job, 100));
+  EXPECT_EQ(open.reports.size(), static_cast<std::size_t>(fit));
+  EXPECT_EQ(open.reports.back().report.body.size(), large);
+  EXPECT_TRUE(open.more);
+}
+
 TEST_P(StoreTest, NewsGrowWithAllThatLetsSomethingBeGranted) {
   std::int64_t last = Must(store().ReadChange()).seq;
   const auto grew = [&] {
@@ -176,7 +247,7 @@ TEST_P(StoreTest, NewsGrowWithAllThatLetsSomethingBeGranted) {
   EXPECT_FALSE(grew());
   Must(store().SealJob(job, 1));
   EXPECT_TRUE(grew());
-  Must(store().PauseJob(job));
+  Must(store().PauseJob(job, ""));
   Must(store().ResumeJob(job));
   EXPECT_TRUE(grew());
   RunAll(job, Items({0}));

@@ -53,11 +53,6 @@ struct Reaped {
   bool operator==(const Reaped&) const = default;
 };
 
-struct JobCounts {
-  Job job;
-  Counts counts;
-};
-
 struct JobFilter {
   std::optional<JobState> state;
   std::optional<JobId> before;
@@ -109,6 +104,26 @@ struct ChunkStat {
   std::string block;    // all rows, as one column block
   std::string summary;  // counts, histograms, extremes
   bool operator==(const ChunkStat&) const = default;
+};
+
+struct ChunkHistory {
+  std::int64_t first_item = 0;
+  std::vector<Report> reports;   // not rolled up yet, by lease and seq
+  std::vector<ChunkStat> stats;  // by round
+  bool operator==(const ChunkHistory&) const = default;
+};
+
+struct OpenReport {
+  Report report;
+  std::int64_t first_item = 0;   // of its chunk
+  std::int32_t chunk_round = 0;  // of its chunk now: it will be rolled up in this one or a later
+  bool operator==(const OpenReport&) const = default;
+};
+
+struct OpenReports {
+  std::vector<OpenReport> reports;  // of higher chunks first, then by lease and seq, descending
+  bool more = false;                // there are others
+  bool operator==(const OpenReports&) const = default;
 };
 
 struct RollUpText {

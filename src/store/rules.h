@@ -26,6 +26,8 @@ inline constexpr std::size_t kReportFrameBytes = 4 * 1024;
 inline constexpr std::size_t kReportItemBytes = 250;
 static_assert(kReportFrameBytes + limits::kItemsPerChunk * kReportItemBytes <=
               limits::kReportBytes);
+// Bodies of one answer of ListOpenReports, all together.
+inline constexpr std::int64_t kOpenReportBytes = 16 << 20;
 inline constexpr const char* kSeqTaken = "this seq was used before, for other items";
 // Seq of the reaper's own report of a lease; agents count from 0.
 inline constexpr std::int32_t kReaperSeq = -1;

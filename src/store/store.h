@@ -39,7 +39,9 @@ class Store {
   virtual Result<Job> SealJob(JobId id, std::int32_t parts) = 0;
   // An open job takes no more parts from now on.
   virtual Result<Job> CloseJob(JobId id) = 0;
-  virtual Result<Job> PauseJob(JobId id) = 0;
+  // `reason` is for people: why, if no person did it. One that is paused keeps the reason it has;
+  // only a paused job has one.
+  virtual Result<Job> PauseJob(JobId id, const std::string& reason) = 0;
   virtual Result<Job> ResumeJob(JobId id) = 0;
   // Nothing new is granted, but by an exchange that is under way; SweepJob carries it out.
   virtual Result<Job> CancelJob(JobId id) = 0;
@@ -67,6 +69,8 @@ class Store {
 
   virtual Result<Job> FindJob(JobId id) = 0;
   virtual Result<JobCounts> CountItems(JobId id) = 0;
+  // The same of many jobs, in the same order; those that are not there are left out.
+  virtual Result<std::vector<JobCounts>> CountJobs(const std::vector<JobId>& ids) = 0;
   // Newest first, with numbers below `before`.
   virtual Result<std::vector<Job>> ListJobs(const JobFilter& filter) = 0;
   // Active jobs with free items, oldest first.
@@ -81,6 +85,13 @@ class Store {
   virtual Result<std::vector<ChunkStat>> ListStats(JobId id, std::int32_t from, int limit) = 0;
   // Reports of a chunk that are not rolled up yet, by lease and seq.
   virtual Result<std::vector<Report>> ListReports(ChunkKey key) = 0;
+
+  // All that is recorded of the attempts at a chunk's items, as of one moment.
+  virtual Result<ChunkHistory> FindHistory(ChunkKey key) = 0;
+  // Reports of a job that are not rolled up yet: of the newest chunks, at most `limit`.
+  virtual Result<OpenReports> ListOpenReports(JobId id, int limit) = 0;
+  // Sessions that are not dead, by id, with ids above `after`.
+  virtual Result<std::vector<ListedMachine>> ListMachines(SessionId after, int limit) = 0;
 
   // --- upkeep ---
 

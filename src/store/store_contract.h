@@ -7,5 +7,6 @@
 #include "store/exchange_contract.h"
 #include "store/jobs_contract.h"
 #include "store/loss_contract.h"
+#include "store/machines_contract.h"
 #include "store/reads_contract.h"
 #include "store/settle_contract.h"

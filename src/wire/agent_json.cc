@@ -10,6 +10,7 @@
 #include "model/job.h"
 #include "wire/json.h"
 #include "wire/runs.h"
+#include "wire/status_json.h"
 
 namespace tidemill {
 namespace {
@@ -19,12 +20,13 @@ using json::Path;
 using json::Value;
 
 constexpr std::int64_t kMostInt32 = std::numeric_limits<std::int32_t>::max();
-// No machine has a million processors or an exabyte; sums of such numbers cannot overflow.
-constexpr std::int64_t kMostMillicpus = 1'000'000'000;
-constexpr std::int64_t kMostMemory = std::int64_t{1} << 60;
 // Jobs that one agent has run items of since its last sync.
 constexpr std::size_t kMostMeasured = 256;
 constexpr std::int64_t kMostRunMs = std::int64_t{1} << 50;
+
+std::int64_t MillisecondsOf(Duration duration) {
+  return std::chrono::duration_cast<std::chrono::milliseconds>(duration).count();
+}
 
 void Append(std::string& out, std::string_view field, std::string_view quoted) {
   out.append("\"").append(field).append("\":\"").append(quoted).append("\"");
@@ -32,12 +34,6 @@ void Append(std::string& out, std::string_view field, std::string_view quoted) {
 
 void Append(std::string& out, std::string_view field, std::int64_t number) {
   out.append("\"").append(field).append("\":").append(std::to_string(number));
-}
-
-std::string ResourcesText(const Resources& resources) {
-  std::string out = "{\"cpus\":" + json::Cpus(resources.millicpus) + ",";
-  Append(out, "memory", resources.memory_bytes);
-  return out.append("}");
 }
 
 // "name":[a,b] of whatever `one` writes.
@@ -56,32 +52,6 @@ void AppendEach(std::string& out, std::string_view field, const Many& many, One 
 void AppendIds(std::string& out, std::string_view field, const std::vector<LeaseId>& ids) {
   AppendEach(out, field, ids,
              [&](const LeaseId& id) { out.append("\"").append(ToString(id)).append("\""); });
-}
-
-Result<Resources> ReadResources(const Fields& fields, std::string_view name) {
-  const Path path = fields.In(name);
-  const Value* value = fields.Find(name);
-  if (value == nullptr) return json::Wrong(path, "is missing");
-  TIDEMILL_TRY(const Fields inner, Fields::Of(*value, path));
-  Resources resources;
-  TIDEMILL_TRY(resources.millicpus, inner.Millicpus("cpus", {.least = 0, .most = kMostMillicpus}));
-  TIDEMILL_TRY(resources.memory_bytes, inner.Int("memory", {.least = 0, .most = kMostMemory}));
-  return resources;
-}
-
-// Calls read(fields) for each object of an array.
-template <typename Read>
-Result<void> ReadEach(const Fields& fields, std::string_view name, std::size_t most, Read read) {
-  TIDEMILL_TRY(const Value* array, fields.Array(name, most));
-  if (array == nullptr) return {};
-  const Path in_array = fields.In(name);
-  Path path{&in_array, {}, 0};
-  for (const Value& value : *array) {
-    TIDEMILL_TRY(const Fields element, Fields::Of(value, path));
-    TIDEMILL_TRY_VOID(read(element));
-    ++path.index;
-  }
-  return {};
 }
 
 Result<std::vector<LeaseId>> ReadIds(const Fields& fields, std::string_view name,
@@ -121,6 +91,13 @@ Result<Measured> ReadMeasured(const Fields& fields) {
   return read;
 }
 
+Result<Trouble> ReadTrouble(const Fields& fields) {
+  Trouble read;
+  TIDEMILL_TRY(read.job.number, fields.Int("job", {.least = 1}));
+  TIDEMILL_TRY(read.reason, fields.Text("reason", {.most_bytes = limits::kReasonBytes}));
+  return read;
+}
+
 Result<Grant> ReadGrant(const Fields& fields, SessionId session) {
   Grant read;
   Lease& lease = read.lease;
@@ -135,8 +112,8 @@ Result<Grant> ReadGrant(const Fields& fields, SessionId session) {
   TIDEMILL_TRY(lease.mine, fields.Runs("items", static_cast<int>(length)));
   lease.chunk.chunk = static_cast<std::int32_t>(chunk);
   lease.round = static_cast<std::int32_t>(round);
-  TIDEMILL_TRY_VOID(
-      ReadEach(fields, "tries", limits::kItemsPerChunk, [&](const Fields& element) -> Result<void> {
+  TIDEMILL_TRY_VOID(json::ReadEach(
+      fields, "tries", limits::kItemsPerChunk, [&](const Fields& element) -> Result<void> {
         ItemTry item{lease.chunk.job, 0, 0, 0};
         TIDEMILL_TRY(item.item, element.Int("item", {.least = 0}));
         TIDEMILL_TRY(const std::int64_t attempts, element.Int("attempts", {.most = kMostInt32}));
@@ -203,7 +180,7 @@ std::string FormatJoinRequest(const JoinRequest& request) {
   Append(out, "session", ToString(request.session));
   out.append(",\"machine\":").append(json::Quoted(request.machine));
   out.append(",\"pool\":").append(json::Quoted(request.pool));
-  return out.append(",\"resources\":").append(ResourcesText(request.shape)).append("}");
+  return out.append(",\"resources\":").append(json::ResourcesText(request.shape)).append("}");
 }
 
 Result<JoinRequest> ParseJoinRequest(std::string_view body) {
@@ -224,42 +201,42 @@ Result<JoinRequest> ParseJoinRequest(std::string_view body) {
   if (!IsName(request.pool)) {
     return json::Wrong(fields.In("pool"), "must be letters, digits, '.', '_' and '-'");
   }
-  TIDEMILL_TRY(request.shape, ReadResources(fields, "resources"));
+  TIDEMILL_TRY(request.shape, json::ReadResources(fields, "resources"));
   return request;
 }
 
-std::string FormatJoinAnswer(const JoinAnswer& answer) {
+std::string FormatJoinAnswer(const Joined& answer) {
   std::string out = "{";
   Append(out, "session", ToString(answer.session));
   out.push_back(',');
   Append(out, "state", answer.state == SessionState::kAlive ? "alive" : "draining");
   out.push_back(',');
-  Append(out, "heartbeat_ms", answer.heartbeat.count());
+  Append(out, "heartbeat_ms", MillisecondsOf(answer.heartbeat));
   out.push_back(',');
-  Append(out, "session_ms", answer.session_life.count());
+  Append(out, "session_ms", MillisecondsOf(answer.life));
   out.push_back(',');
   Append(out, "version", kAgentVersion);
   return out.append("}");
 }
 
-Result<JoinAnswer> ParseJoinAnswer(std::string_view body) {
+Result<Joined> ParseJoinAnswer(std::string_view body) {
   TIDEMILL_TRY(const Value value, json::Parse(body));
   TIDEMILL_TRY(const Fields fields, Fields::Of(value, {}));
-  JoinAnswer answer;
+  Joined answer;
   TIDEMILL_TRY(answer.session, fields.Id<SessionId>("session"));
   TIDEMILL_TRY(const std::string_view state, fields.Text("state", {.most_bytes = 16}));
   answer.state = state == "alive" ? SessionState::kAlive : SessionState::kDraining;
   TIDEMILL_TRY(const std::int64_t heartbeat, fields.Int("heartbeat_ms", {.least = 1}));
   TIDEMILL_TRY(const std::int64_t life, fields.Int("session_ms", {.least = 1}));
   answer.heartbeat = std::chrono::milliseconds(heartbeat);
-  answer.session_life = std::chrono::milliseconds(life);
+  answer.life = std::chrono::milliseconds(life);
   return answer;
 }
 
 std::string FormatSyncRequest(const SyncRequest& request) {
   std::string out = "{";
   Append(out, "session", ToString(request.session));
-  out.append(",\"free\":").append(ResourcesText(request.free)).append(",");
+  out.append(",\"free\":").append(json::ResourcesText(request.free)).append(",");
   AppendIds(out, "leases", request.known);
   out.push_back(',');
   AppendEach(out, "settlements", request.settlements,
@@ -274,6 +251,15 @@ std::string FormatSyncRequest(const SyncRequest& request) {
     Append(out, "run_ms", measured.run_ms);
     out.push_back('}');
   });
+  if (request.status) out.append(",\"status\":").append(json::StatusText(*request.status));
+  if (!request.troubles.empty()) {
+    out.push_back(',');
+    AppendEach(out, "troubles", request.troubles, [&](const Trouble& trouble) {
+      out.push_back('{');
+      Append(out, "job", trouble.job.number);
+      out.append(",\"reason\":").append(json::Quoted(json::ReasonText(trouble.reason))).append("}");
+    });
+  }
   return out.append(request.leaving ? ",\"leaving\":true}" : ",\"leaving\":false}");
 }
 
@@ -282,20 +268,27 @@ Result<SyncRequest> ParseSyncRequest(std::string_view body) {
   TIDEMILL_TRY(const Fields fields, Fields::Of(value, {}));
   SyncRequest request;
   TIDEMILL_TRY(request.session, fields.Id<SessionId>("session"));
-  TIDEMILL_TRY(request.free, ReadResources(fields, "free"));
+  TIDEMILL_TRY(request.free, json::ReadResources(fields, "free"));
   TIDEMILL_TRY(request.known, ReadIds(fields, "leases", limits::kLeasesPerSession));
-  TIDEMILL_TRY_VOID(ReadEach(fields, "settlements", limits::kSettlementsPerSync,
-                             [&](const Fields& element) -> Result<void> {
-                               TIDEMILL_TRY(Settlement read, ReadSettlement(element));
-                               request.settlements.push_back(std::move(read));
-                               return {};
-                             }));
+  TIDEMILL_TRY_VOID(json::ReadEach(fields, "settlements", limits::kSettlementsPerSync,
+                                   [&](const Fields& element) -> Result<void> {
+                                     TIDEMILL_TRY(Settlement read, ReadSettlement(element));
+                                     request.settlements.push_back(std::move(read));
+                                     return {};
+                                   }));
   TIDEMILL_TRY_VOID(
-      ReadEach(fields, "measured", kMostMeasured, [&](const Fields& element) -> Result<void> {
+      json::ReadEach(fields, "measured", kMostMeasured, [&](const Fields& element) -> Result<void> {
         TIDEMILL_TRY(const Measured read, ReadMeasured(element));
         request.measured.push_back(read);
         return {};
       }));
+  TIDEMILL_TRY(request.status, json::ReadStatus(fields));
+  TIDEMILL_TRY_VOID(json::ReadEach(fields, "troubles", limits::kTroublesPerSync,
+                                   [&](const Fields& element) -> Result<void> {
+                                     TIDEMILL_TRY(Trouble read, ReadTrouble(element));
+                                     request.troubles.push_back(std::move(read));
+                                     return {};
+                                   }));
   TIDEMILL_TRY(request.leaving, fields.Flag("leaving", false));
   return request;
 }
@@ -321,14 +314,14 @@ Result<SyncResult> ParseSyncResult(std::string_view body, SessionId session) {
   TIDEMILL_TRY(const Value value, json::Parse(body));
   TIDEMILL_TRY(const Fields fields, Fields::Of(value, {}));
   SyncResult result;
-  TIDEMILL_TRY_VOID(ReadEach(fields, "leases", limits::kLeasesPerSession,
-                             [&](const Fields& element) -> Result<void> {
-                               TIDEMILL_TRY(Grant read, ReadGrant(element, session));
-                               result.grants.push_back(std::move(read));
-                               return {};
-                             }));
+  TIDEMILL_TRY_VOID(json::ReadEach(fields, "leases", limits::kLeasesPerSession,
+                                   [&](const Fields& element) -> Result<void> {
+                                     TIDEMILL_TRY(Grant read, ReadGrant(element, session));
+                                     result.grants.push_back(std::move(read));
+                                     return {};
+                                   }));
   TIDEMILL_TRY(result.gone, ReadIds(fields, "gone", limits::kLeasesPerSession));
-  TIDEMILL_TRY_VOID(ReadEach(
+  TIDEMILL_TRY_VOID(json::ReadEach(
       fields, "refused", limits::kSettlementsPerSync, [&](const Fields& element) -> Result<void> {
         Refusal& read = result.refused.emplace_back();
         TIDEMILL_TRY(read.lease, element.Id<LeaseId>("lease"));

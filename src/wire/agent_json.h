@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <chrono>
 #include <string>
 #include <string_view>
 
@@ -22,17 +21,11 @@ std::string FormatJoinRequest(const JoinRequest& request);
 // kInvalid: among others, a version that is not served.
 Result<JoinRequest> ParseJoinRequest(std::string_view body);
 
-struct JoinAnswer {
-  SessionId session;
-  SessionState state = SessionState::kAlive;
-  std::chrono::milliseconds heartbeat{};     // a sync is due this often
-  std::chrono::milliseconds session_life{};  // without a sync for this long the session may end
-  bool operator==(const JoinAnswer&) const = default;
-};
-std::string FormatJoinAnswer(const JoinAnswer& answer);
-Result<JoinAnswer> ParseJoinAnswer(std::string_view body);
+std::string FormatJoinAnswer(const Joined& answer);
+Result<Joined> ParseJoinAnswer(std::string_view body);
 
 // POST /v1/agents/sync
+// Of the reasons of troubles what a server would refuse is left out: the rest of the sync counts.
 std::string FormatSyncRequest(const SyncRequest& request);
 Result<SyncRequest> ParseSyncRequest(std::string_view body);
 std::string FormatSyncResult(const SyncResult& result);

@@ -44,6 +44,13 @@ SyncRequest AnySync(Random& random) {
   }
   for (std::uint64_t i = random.Below(3); i > 0; --i) request.measured.push_back({{7}, 12, 3400});
   request.leaving = random.Chance(0.5);
+  if (random.Chance(0.5)) {
+    request.status = MachineStatus{"docker 27.1", random.Chance(0.5), {}};
+    for (std::int64_t i = static_cast<std::int64_t>(random.Below(3)); i > 0; --i) {
+      request.status->jobs.push_back({{i}, 3, 2500, std::int64_t{1} << 40});
+    }
+  }
+  if (random.Chance(0.3)) request.troubles = {{{7}, "no such image: \"a/b\""}, {{8}, "-"}};
   return request;
 }
 
@@ -88,6 +95,8 @@ RC_GTEST_PROP(SyncJson, ARequestComesBackAsItWent, (std::uint64_t seed)) {
   RC_ASSERT(back->free == request.free);
   RC_ASSERT(back->known == request.known);
   RC_ASSERT(back->leaving == request.leaving);
+  RC_ASSERT(back->status == request.status);
+  RC_ASSERT(back->troubles == request.troubles);
   RC_ASSERT(back->measured.size() == request.measured.size());
   RC_ASSERT(back->settlements.size() == request.settlements.size());
   for (std::size_t i = 0; i < request.settlements.size(); ++i) {
@@ -169,6 +178,59 @@ TEST(SyncJson, TooMuchOfSomethingIsRefused) {
   EXPECT_EQ(WhyNot(FormatSyncRequest(request)), "leases: has more than 64 elements");
 }
 
+TEST(SyncJson, AStatusLooksAsTheContractSays) {
+  SyncRequest request;
+  request.status = MachineStatus{"docker", true, {{{7}, 3, 2500, 1024}}};
+  request.troubles = {{{9}, "no such image"}};
+  EXPECT_NE(FormatSyncRequest(request).find(
+                R"("status":{"engine":"docker","enforces":true,)"
+                R"("jobs":[{"job":7,"running":3,"cpus":2.5,"memory":1024}]},)"
+                R"("troubles":[{"job":9,"reason":"no such image"}],"leaving":false})"),
+            std::string::npos)
+      << FormatSyncRequest(request);
+}
+
+TEST(SyncJson, TooManyJobsOrTroublesAreRefused) {
+  const std::string head =
+      R"({"session":"00000000-0000-0001-0000-000000000002","free":{"cpus":1,"memory":0},)";
+  const auto many = [](std::string_view one, std::size_t times) {
+    std::string out;
+    for (std::size_t i = 0; i < times; ++i) out.append(i == 0 ? "" : ",").append(one);
+    return out;
+  };
+  const auto jobs = [&](std::size_t n) {
+    return head + R"("status":{"jobs":[)" + many(R"({"job":1,"running":0})", n) + "]}}";
+  };
+  EXPECT_EQ(WhyNot(jobs(limits::kJobsPerStatus)), "");
+  EXPECT_EQ(WhyNot(jobs(limits::kJobsPerStatus + 1)), "status.jobs: has more than 64 elements");
+  const auto troubles = [&](std::size_t n, std::size_t bytes) {
+    return head + R"("troubles":[)" +
+           many(R"({"job":1,"reason":")" + std::string(bytes, 'x') + "\"}", n) + "]}";
+  };
+  EXPECT_EQ(WhyNot(troubles(limits::kTroublesPerSync, 500)), "");
+  EXPECT_EQ(WhyNot(troubles(limits::kTroublesPerSync + 1, 1)),
+            "troubles: has more than 16 elements");
+  EXPECT_EQ(WhyNot(troubles(1, 501)), "troubles[0].reason: is longer than 500 bytes");
+  EXPECT_EQ(WhyNot(troubles(1, 0)), "troubles[0].reason: must not be empty");
+}
+
+// Or one strange message of an engine would cost the whole sync.
+TEST(SyncJson, AnyReasonOfATroubleIsMadeFit) {
+  SyncRequest request;
+  request.troubles = {{{1}, "two\nlines\x7f"},
+                      {{2}, ""},
+                      {{3}, std::string(499, 'x') + "\xc3\xbc"},
+                      {{4}, std::string(600, 'y')},
+                      {{5}, "\xff\xfe"}};
+  const auto back = ParseSyncRequest(FormatSyncRequest(request));
+  ASSERT_TRUE(back) << back.error().reason;
+  EXPECT_EQ(back->troubles[0].reason, "two lines ");
+  EXPECT_EQ(back->troubles[1].reason, "no reason given");
+  EXPECT_EQ(back->troubles[2].reason, std::string(499, 'x'));
+  EXPECT_EQ(back->troubles[3].reason, std::string(500, 'y'));
+  EXPECT_FALSE(back->troubles[4].reason.empty());
+}
+
 TEST(SyncJson, FieldsOfNewerVersionsArePassedOver) {
   EXPECT_TRUE(ParseSyncRequest(R"({"session":"00000000-0000-0001-0000-000000000002","mood":[1],)"
                                R"("free":{"cpus":0.5,"memory":0,"gpus":1}})"));
@@ -183,8 +245,7 @@ TEST(JoinJson, ComesBackAsItWent) {
   EXPECT_EQ(back->pool, request.pool);
   EXPECT_EQ(back->shape, request.shape);
 
-  const JoinAnswer answer{
-      {1, 2}, SessionState::kDraining, milliseconds(10000), milliseconds(60000)};
+  const Joined answer{{1, 2}, SessionState::kDraining, milliseconds(10000), milliseconds(60000)};
   EXPECT_EQ(*ParseJoinAnswer(FormatJoinAnswer(answer)), answer);
 }
 

@@ -8,12 +8,11 @@
 #include <vector>
 
 #include "base/result.h"
-#include "model/item_page.h"
 #include "model/job.h"
-#include "report/summary.h"
 
 // What people's programs say about jobs, as the bodies of the calls under /v1/jobs. They are read
-// strictly: a field that is not known is an error that names the nearest one.
+// strictly: a field that is not known is an error that names the nearest one. In answers such a
+// field is passed over, so that a newer server can be talked to.
 namespace tidemill {
 
 // POST /v1/jobs. The key is empty if there was none. The spec's document is the object that was
@@ -30,18 +29,31 @@ Result<std::vector<std::int64_t>> ParseRetry(std::string_view body);
 Result<void> ParseNothing(std::string_view body);
 
 std::string FormatJob(const Job& job);
-std::string FormatJobCounts(const Job& job, const Counts& counts);
+// A job, with its counts or without. Its project and key are not in the answer, and its chunks
+// neither.
+Result<Job> ParseJob(std::string_view body);
+
+std::string FormatJobCounts(const JobCounts& shown);
+Result<JobCounts> ParseJobCounts(std::string_view body);
+
 // `more`: there are older ones; the next page begins before the last of these.
 std::string FormatJobs(const std::vector<Job>& jobs, bool more);
+std::string FormatJobs(const std::vector<JobCounts>& jobs, bool more);
+struct JobsAnswer {
+  struct Entry {
+    Job job;
+    std::optional<Counts> counts;  // if they were asked for
+  };
+  std::vector<Entry> jobs;
+  std::string next;  // what `before` must be for the next page; empty: there is none
+};
+Result<JobsAnswer> ParseJobs(std::string_view body);
+
 std::string FormatReopened(std::int64_t items, std::int32_t round);
-std::string FormatItems(const ItemPage& page);
-std::string FormatStats(const Summary& summary);
-
-// Where a page begins, as a word that only we read.
-std::string FormatPlace(const ItemPlace& place);
-std::optional<ItemPlace> ParsePlace(std::string_view text);
-
-// 2026-05-01T12:03:44.123Z
-std::string FormatTime(std::int64_t ms);
+struct ReopenedAnswer {
+  std::int64_t items = 0;
+  std::int32_t round = 0;
+};
+Result<ReopenedAnswer> ParseReopened(std::string_view body);
 
 }  // namespace tidemill

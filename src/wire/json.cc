@@ -264,6 +264,23 @@ Result<const Value*> Fields::Array(std::string_view name, std::size_t most) cons
   return value;
 }
 
+void AppendValue(std::string& out, std::string_view field, std::string_view json) {
+  if (out.back() != '{') out.push_back(',');
+  out.append("\"").append(field).append("\":").append(json);
+}
+
+void AppendNumber(std::string& out, std::string_view field, std::int64_t number) {
+  AppendValue(out, field, std::to_string(number));
+}
+
+void AppendText(std::string& out, std::string_view field, std::string_view text) {
+  AppendValue(out, field, Quoted(text));
+}
+
+void AppendFlag(std::string& out, std::string_view field, bool flag) {
+  AppendValue(out, field, flag ? "true" : "false");
+}
+
 std::string Quoted(std::string_view text) {
   return Value(text).dump(-1, ' ', false, Value::error_handler_t::replace);
 }

@@ -23,6 +23,8 @@ using Value = nlohmann::json;
 // One value, and nothing after it. kInvalid: not JSON, nested deeper than kDepth, a field twice, or
 // an integer that no 64 bits hold (it would change its value unseen).
 inline constexpr std::size_t kDepth = 32;
+// The word for where the next page begins.
+inline constexpr std::size_t kNextBytes = 64;
 Result<Value> Parse(std::string_view text);
 
 // Where a value stands; made on the stack on the way down, written out only for an error.
@@ -90,6 +92,28 @@ class Fields {
 
 // An integer within its bounds.
 Result<std::int64_t> IntOf(const Value& value, const Path& path, Whole bounds);
+
+// Calls read(fields) for each object of an array; an array that is absent has none.
+template <typename Read>
+Result<void> ReadEach(const Fields& fields, std::string_view name, std::size_t most, Read read) {
+  TIDEMILL_TRY(const Value* array, fields.Array(name, most));
+  if (array == nullptr) return {};
+  const Path in_array = fields.In(name);
+  Path path{&in_array, {}, 0};
+  for (const Value& value : *array) {
+    TIDEMILL_TRY(const Fields element, Fields::Of(value, path));
+    TIDEMILL_TRY_VOID(read(element));
+    ++path.index;
+  }
+  return {};
+}
+
+// A field of an object whose text ends with `out`, with the comma that it needs.
+void AppendNumber(std::string& out, std::string_view field, std::int64_t number);
+void AppendText(std::string& out, std::string_view field, std::string_view text);
+void AppendFlag(std::string& out, std::string_view field, bool flag);
+// What is JSON already.
+void AppendValue(std::string& out, std::string_view field, std::string_view json);
 
 // Text in quotes, escaped; what is not UTF-8 is replaced.
 std::string Quoted(std::string_view text);

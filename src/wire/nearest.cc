@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <optional>
 #include <utility>
-#include <vector>
 
 namespace tidemill {
 namespace {
@@ -25,7 +24,7 @@ std::size_t Distance(std::string_view a, std::string_view b) {
 }
 
 std::optional<std::string_view> Nearest(std::string_view name,
-                                        std::initializer_list<std::string_view> known) {
+                                        const std::vector<std::string_view>& known) {
   std::optional<std::string_view> best;
   std::size_t least = std::max<std::size_t>(2, name.size() / 3) + 1;
   for (const std::string_view one : known) {
@@ -40,8 +39,8 @@ std::optional<std::string_view> Nearest(std::string_view name,
 
 }  // namespace
 
-std::string HintFor(std::string_view name, std::initializer_list<std::string_view> known) {
-  if (known.size() == 0) return "there is none here";
+std::string HintFor(std::string_view name, const std::vector<std::string_view>& known) {
+  if (known.empty()) return "there is none here";
   if (const auto near = Nearest(name, known)) return "did you mean '" + std::string(*near) + "'?";
   std::string hint = "known are";
   for (const std::string_view one : known) hint.append(" '").append(one).append("'");

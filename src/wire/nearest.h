@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <initializer_list>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace tidemill {
 
 // For a name that is not known: "did you mean 'memory'?", or else which ones there are.
-std::string HintFor(std::string_view name, std::initializer_list<std::string_view> known);
+std::string HintFor(std::string_view name, const std::vector<std::string_view>& known);
 
 }  // namespace tidemill

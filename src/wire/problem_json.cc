@@ -64,6 +64,16 @@ Problem Make(const Kind& kind, int status, std::string detail) {
           std::string(kind.next)};
 }
 
+constexpr std::string_view kTypePrefix = "/problems/";
+
+// A field of an answer that may be anything; empty if it is not there as text.
+std::string_view TextIn(const Result<json::Value>& value, const char* field) {
+  if (!value || !value->is_object()) return {};
+  const auto found = value->find(field);
+  if (found == value->end() || !found->is_string()) return {};
+  return found->get_ref<const std::string&>();
+}
+
 }  // namespace
 
 Problem ProblemOf(const Error& error) {
@@ -81,7 +91,7 @@ Problem ProblemOf(int status, std::string detail) {
 }
 
 std::string FormatProblem(const Problem& problem) {
-  std::string out = "{\"type\":" + json::Quoted("/problems/" + problem.code);
+  std::string out = "{\"type\":" + json::Quoted(std::string(kTypePrefix) + problem.code);
   out.append(",\"title\":").append(json::Quoted(problem.title));
   out.append(",\"status\":").append(std::to_string(problem.status));
   out.append(",\"detail\":").append(json::Quoted(problem.detail));
@@ -89,18 +99,12 @@ std::string FormatProblem(const Problem& problem) {
 }
 
 Error ParseProblem(int status, std::string_view body) {
-  constexpr std::string_view kPrefix = "/problems/";
   std::string_view name;
   std::string reason = "the server answered " + std::to_string(status);
   const auto value = json::Parse(body);
-  if (value && value->is_object()) {
-    const auto text = [&](const char* field) -> std::string_view {
-      const auto found = value->find(field);
-      if (found == value->end() || !found->is_string()) return {};
-      return found->get_ref<const std::string&>();
-    };
-    if (!text("detail").empty()) reason = text("detail");
-    if (text("type").starts_with(kPrefix)) name = text("type").substr(kPrefix.size());
+  if (const auto detail = TextIn(value, "detail"); !detail.empty()) reason = detail;
+  if (const auto type = TextIn(value, "type"); type.starts_with(kTypePrefix)) {
+    name = type.substr(kTypePrefix.size());
   }
   const auto* named =
       std::find_if(kKinds.begin(), kKinds.end(), [&](const Kind& k) { return k.name == name; });
@@ -109,6 +113,18 @@ Error ParseProblem(int status, std::string_view body) {
   if (status >= 500) return {Code::kUnknown, std::move(reason)};
   const Kind& kind = FindKind([&](const Kind& k) { return k.status == status; }, kKinds[0]);
   return {kind.code, std::move(reason)};
+}
+
+Problem ReadProblem(int status, std::string_view body) {
+  Problem problem = ProblemOf(status, "the server answered " + std::to_string(status));
+  const auto value = json::Parse(body);
+  if (const auto type = TextIn(value, "type"); type.starts_with(kTypePrefix)) {
+    problem.code = type.substr(kTypePrefix.size());
+  }
+  if (const auto title = TextIn(value, "title"); !title.empty()) problem.title = title;
+  if (const auto detail = TextIn(value, "detail"); !detail.empty()) problem.detail = detail;
+  if (const auto next = TextIn(value, "next"); !next.empty()) problem.next = next;
+  return problem;
 }
 
 }  // namespace tidemill

@@ -29,5 +29,7 @@ std::string FormatProblem(const Problem& problem);
 // What an answer that is no success means to the one who asked. Any body will do: it may come from
 // something in between.
 Error ParseProblem(int status, std::string_view body);
+// The same in full, for people: what the answer does not say is as for any of its status.
+Problem ReadProblem(int status, std::string_view body);
 
 }  // namespace tidemill

@@ -23,13 +23,12 @@ constexpr milliseconds kHeartbeat{10'000};
 constexpr int kHeartbeatsPerSession = 6;
 constexpr std::int64_t kWaitMs = 25'000;
 
-Result<JoinAnswer> JoinAnswerOf(const Session& session, Duration session_life) {
+Result<Joined> JoinedOf(const Session& session, Duration session_life) {
   if (session.state == SessionState::kDead) {
     return Fail(Code::kLost, "this session has ended; join with a new one");
   }
-  const auto life = std::chrono::duration_cast<milliseconds>(session_life);
-  return JoinAnswer{session.id, session.state, std::min(kHeartbeat, life / kHeartbeatsPerSession),
-                    life};
+  return Joined{session.id, session.state,
+                std::min<Duration>(kHeartbeat, session_life / kHeartbeatsPerSession), session_life};
 }
 
 void Join(ApiState& state, Call call) {
@@ -41,7 +40,7 @@ void Join(ApiState& state, Call call) {
         state.server.Join(request, std::move(done));
       },
       AnswerWith<Session>(state.log, std::move(call.respond), [&state](const Session& session) {
-        const auto answer = JoinAnswerOf(session, state.options.session_life);
+        const auto answer = JoinedOf(session, state.options.session_life);
         return answer ? JsonAnswer(FormatJoinAnswer(*answer)) : ProblemAnswer(answer.error());
       }));
 }

@@ -16,6 +16,7 @@ Api::Api(Server& server, Random& random, Log& log, ApiOptions options)
   AddAgentRoutes(router_, state_);
   AddJobRoutes(router_, state_);
   AddItemRoutes(router_, state_);
+  AddMachineRoutes(router_, state_);
   AddHealthRoutes(router_, state_);
 }
 

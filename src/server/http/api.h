@@ -56,6 +56,7 @@ class Api {
 // Each adds the routes of one kind.
 void AddJobRoutes(Router& router, ApiState& state);
 void AddItemRoutes(Router& router, ApiState& state);
+void AddMachineRoutes(Router& router, ApiState& state);
 void AddAgentRoutes(Router& router, ApiState& state);
 void AddHealthRoutes(Router& router, ApiState& state);
 

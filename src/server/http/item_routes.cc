@@ -10,7 +10,8 @@
 #include "server/http/api.h"
 #include "server/http/query.h"
 #include "server/http/with_job.h"
-#include "wire/job_json.h"
+#include "wire/item_json.h"
+#include "wire/stats_json.h"
 
 namespace tidemill {
 namespace {
@@ -18,7 +19,7 @@ namespace {
 constexpr int kSomeItems = 100;
 
 Result<ItemsRequest> ReadItemsRequest(JobId job, const HttpFields& fields) {
-  TIDEMILL_TRY(const Query query, Query::Of(fields, {"state", "page", "limit"}));
+  TIDEMILL_TRY(const Query query, Query::Of(fields, {"state", "page", "limit", "outcomes"}));
   ItemsRequest request;
   request.job = job;
   if (const std::string* name = query.Find("state")) {
@@ -36,6 +37,7 @@ Result<ItemsRequest> ReadItemsRequest(JobId job, const HttpFields& fields) {
   TIDEMILL_TRY(const std::int64_t limit,
                query.Int("limit", {.least = 1, .most = limits::kPageRows, .absent = kSomeItems}));
   request.limit = static_cast<int>(limit);
+  TIDEMILL_TRY(request.outcomes, query.Flag("outcomes"));
   return request;
 }
 
@@ -55,11 +57,12 @@ void Stats(ApiState& state, JobId job, Call call) {
   if (auto query = Query::Of(call.request.query, {}); !query) {
     return call.respond(ProblemAnswer(query.error()));
   }
-  state.people.Pass<Summary>(
+  state.people.Pass<JobStats>(
       call.request.peer,
-      [&state, job](Reply<Summary> done) { state.server.jobs().Stats(job, std::move(done)); },
-      AnswerWith<Summary>(state.log, std::move(call.respond),
-                          [](const Summary& summary) { return JsonAnswer(FormatStats(summary)); }));
+      [&state, job](Reply<JobStats> done) { state.server.jobs().Stats(job, std::move(done)); },
+      AnswerWith<JobStats>(state.log, std::move(call.respond), [](const JobStats& stats) {
+        return JsonAnswer(FormatStats(stats.summary, stats.partial));
+      }));
 }
 
 // As they are stored: what an agent unpacks, the server need not.

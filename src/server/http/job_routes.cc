@@ -46,9 +46,15 @@ void Create(ApiState& state, Call call) {
       }));
 }
 
-Result<JobFilter> ReadFilter(const HttpFields& fields) {
-  TIDEMILL_TRY(const Query query, Query::Of(fields, {"state", "before", "limit"}));
+struct ListRequest {
   JobFilter filter;
+  bool counts = false;
+};
+
+Result<ListRequest> ReadList(const HttpFields& fields) {
+  TIDEMILL_TRY(const Query query, Query::Of(fields, {"state", "before", "limit", "counts"}));
+  ListRequest request;
+  JobFilter& filter = request.filter;
   if (const std::string* name = query.Find("state")) {
     filter.state = ParseJobState(*name);
     if (!filter.state) {
@@ -62,22 +68,35 @@ Result<JobFilter> ReadFilter(const HttpFields& fields) {
   TIDEMILL_TRY(const std::int64_t limit,
                query.Int("limit", {.least = 1, .most = kMostJobs, .absent = kSomeJobs}));
   filter.limit = static_cast<int>(limit);
-  return filter;
+  TIDEMILL_TRY(request.counts, query.Flag("counts"));
+  return request;
+}
+
+void ListCounts(ApiState& state, const JobFilter& filter, Call call) {
+  state.people.Pass<JobCountsPage>(
+      call.request.peer,
+      [&state, filter](Reply<JobCountsPage> done) {
+        state.server.jobs().ListCounts(filter, std::move(done));
+      },
+      AnswerWith<JobCountsPage>(state.log, std::move(call.respond), [](const JobCountsPage& page) {
+        return JsonAnswer(FormatJobs(page.jobs, page.more));
+      }));
 }
 
 void List(ApiState& state, Call call) {
-  const auto filter = ReadFilter(call.request.query);
-  if (!filter) return call.respond(ProblemAnswer(filter.error()));
+  const auto request = ReadList(call.request.query);
+  if (!request) return call.respond(ProblemAnswer(request.error()));
+  const JobFilter& filter = request->filter;
+  if (request->counts) return ListCounts(state, filter, std::move(call));
   state.people.Pass<std::vector<Job>>(
       call.request.peer,
-      [&state, filter = *filter](Reply<std::vector<Job>> done) {
+      [&state, filter](Reply<std::vector<Job>> done) {
         state.server.jobs().List(filter, std::move(done));
       },
-      AnswerWith<std::vector<Job>>(state.log, std::move(call.respond),
-                                   [limit = filter->limit](const std::vector<Job>& jobs) {
-                                     return JsonAnswer(
-                                         FormatJobs(jobs, static_cast<int>(jobs.size()) == limit));
-                                   }));
+      AnswerWith<std::vector<Job>>(
+          state.log, std::move(call.respond), [limit = filter.limit](const std::vector<Job>& jobs) {
+            return JsonAnswer(FormatJobs(jobs, static_cast<int>(jobs.size()) == limit));
+          }));
 }
 
 void Show(ApiState& state, JobId job, Call call) {
@@ -88,7 +107,7 @@ void Show(ApiState& state, JobId job, Call call) {
       call.request.peer,
       [&state, job](Reply<JobCounts> done) { state.server.jobs().Show(job, std::move(done)); },
       AnswerWith<JobCounts>(state.log, std::move(call.respond), [](const JobCounts& shown) {
-        return JsonAnswer(FormatJobCounts(shown.job, shown.counts));
+        return JsonAnswer(FormatJobCounts(shown));
       }));
 }
 

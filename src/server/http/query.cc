@@ -51,4 +51,11 @@ Result<std::int64_t> Query::Int(std::string_view name, Bounds bounds) const {
   return *number;
 }
 
+Result<bool> Query::Flag(std::string_view name) const {
+  const std::string* text = Find(name);
+  if (text == nullptr || *text == "false") return false;
+  if (*text == "true") return true;
+  return Fail(Code::kInvalid, std::string(name) + ": must be true or false");
+}
+
 }  // namespace tidemill

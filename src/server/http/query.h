@@ -30,6 +30,8 @@ class Query {
   // Null if it is absent.
   const std::string* Find(std::string_view name) const;
   Result<std::int64_t> Int(std::string_view name, Bounds bounds) const;
+  // "true" or "false"; absent means false.
+  Result<bool> Flag(std::string_view name) const;
 
  private:
   explicit Query(const HttpFields& fields) : fields_(&fields) {}

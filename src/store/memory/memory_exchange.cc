@@ -18,6 +18,9 @@ class MemoryStore::ExchangeRun {
   ExchangeResult Run() {
     for (std::size_t i = 0; i < exchange_.syncs.size(); ++i) Renew(i);
     for (std::size_t i = 0; i < exchange_.syncs.size(); ++i) {
+      if (!result_.syncs[i].lost) Believe(exchange_.syncs[i]);
+    }
+    for (std::size_t i = 0; i < exchange_.syncs.size(); ++i) {
       if (!result_.syncs[i].lost) SettleAll(i);
     }
     for (std::size_t i = 0; i < exchange_.syncs.size(); ++i) {
@@ -27,6 +30,7 @@ class MemoryStore::ExchangeRun {
     result_.dry.assign(dry_.begin(), dry_.end());
     result_.freed.assign(freed_.begin(), freed_.end());
     result_.chunk_done.assign(chunk_done_.begin(), chunk_done_.end());
+    for (const auto& [job, trouble] : troubles_) result_.troubles.push_back(trouble);
     return std::move(result_);
   }
 
@@ -40,8 +44,22 @@ class MemoryStore::ExchangeRun {
       result_.syncs[i].lost = true;
       return;
     }
-    found->second.expires_us = store_.clock_us_() + order.life.count();
+    SessionRow& row = found->second;
+    row.seen_us = store_.clock_us_();
+    row.expires_us = row.seen_us + order.life.count();
+    if (order.status) row.status = order.status;
     result_.syncs[i].draining = found->second.session.state == SessionState::kDraining;
+  }
+
+  // Before anything is settled: a sync may return the lease with the trouble.
+  void Believe(const SyncOrder& order) {
+    for (const Trouble& trouble : order.troubles) {
+      const bool held =
+          std::any_of(store_.leases_.begin(), store_.leases_.end(), [&](const auto& entry) {
+            return entry.second.session == order.session && entry.second.chunk.job == trouble.job;
+          });
+      if (held) troubles_.emplace(trouble.job, trouble);
+    }
   }
 
   void SettleAll(std::size_t i) {
@@ -204,6 +222,7 @@ class MemoryStore::ExchangeRun {
   std::set<JobId> dry_;
   std::set<JobId> freed_;
   std::set<JobId> chunk_done_;
+  std::map<JobId, Trouble> troubles_;
 };
 
 Result<ExchangeResult> MemoryStore::Run(const Exchange& exchange) {
@@ -217,7 +236,8 @@ Result<Session> MemoryStore::Join(const NewSession& session) {
   if (added) {
     row->second.session =
         Session{session.id, session.machine, session.pool, session.shape, SessionState::kAlive};
-    row->second.expires_us = clock_us_() + session.life.count();
+    row->second.joined_us = row->second.seen_us = clock_us_();
+    row->second.expires_us = row->second.joined_us + session.life.count();
   }
   return row->second.session;
 }

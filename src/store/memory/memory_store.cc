@@ -82,23 +82,24 @@ Result<Job> MemoryStore::CloseJob(JobId id) {
   return row->job;
 }
 
-Result<Job> MemoryStore::Move(JobId id, JobState from, JobState to) {
+Result<Job> MemoryStore::Move(JobId id, JobState from, JobState to, const std::string& reason) {
   const std::lock_guard lock(mutex_);
   TIDEMILL_TRY(JobRow * row, Row(id));
   if (row->job.state == from) {
     row->job.state = to;
+    row->job.reason = reason;
     ++change_;
   }
   if (row->job.state != to) return WrongStateConflict(row->job);
   return row->job;
 }
 
-Result<Job> MemoryStore::PauseJob(JobId id) {
-  return Move(id, JobState::kActive, JobState::kPaused);
+Result<Job> MemoryStore::PauseJob(JobId id, const std::string& reason) {
+  return Move(id, JobState::kActive, JobState::kPaused, reason);
 }
 
 Result<Job> MemoryStore::ResumeJob(JobId id) {
-  return Move(id, JobState::kPaused, JobState::kActive);
+  return Move(id, JobState::kPaused, JobState::kActive, "");
 }
 
 Result<Job> MemoryStore::CancelJob(JobId id) {
@@ -108,6 +109,7 @@ Result<Job> MemoryStore::CancelJob(JobId id) {
   if (job.state == JobState::kFinished) return WrongStateConflict(job);
   if (job.state != JobState::kCancelled && job.state != JobState::kCancelling) {
     job.state = JobState::kCancelling;
+    job.reason.clear();
     ++change_;
   }
   return job;
@@ -179,6 +181,7 @@ Result<Swept> MemoryStore::SweepJob(JobId id) {
     swept.again = job.state == JobState::kCancelling;
   } else if (MayFinish(job) && row->AllDone()) {
     job.state = JobState::kFinished;
+    job.reason.clear();
   }
   swept.state = job.state;
   return swept;
@@ -194,112 +197,6 @@ Result<std::int64_t> MemoryStore::DropStale(Duration age) {
     return entry.second.session.state == SessionState::kDead && entry.second.dead_us < before;
   });
   return static_cast<std::int64_t>(jobs + sessions);
-}
-
-Result<Job> MemoryStore::FindJob(JobId id) {
-  const std::lock_guard lock(mutex_);
-  TIDEMILL_TRY(JobRow * row, Row(id));
-  return row->job;
-}
-
-Result<JobCounts> MemoryStore::CountItems(JobId id) {
-  const std::lock_guard lock(mutex_);
-  TIDEMILL_TRY(JobRow * row, Row(id));
-  Counts counts;
-  for (const StoredChunk& stored : row->chunks) {
-    const Chunk& chunk = stored.chunk;
-    counts.total += chunk.length();
-    counts.succeeded += ItemsIn(chunk, ItemState::kSucceeded).Count();
-    counts.failed += ItemsIn(chunk, ItemState::kFailed).Count();
-    counts.running += ItemsIn(chunk, ItemState::kRunning).Count();
-    counts.waiting += ItemsIn(chunk, ItemState::kWaiting).Count();
-    counts.cancelled += ItemsIn(chunk, ItemState::kCancelled).Count();
-  }
-  return JobCounts{row->job, counts};
-}
-
-Result<std::vector<Job>> MemoryStore::ListJobs(const JobFilter& filter) {
-  const std::lock_guard lock(mutex_);
-  std::vector<Job> jobs;
-  for (auto it = jobs_.rbegin(); it != jobs_.rend(); ++it) {
-    const Job& job = it->second.job;
-    if (filter.before && job.id >= *filter.before) continue;
-    if (filter.state && job.state != *filter.state) continue;
-    if (static_cast<int>(jobs.size()) == filter.limit) break;
-    jobs.push_back(job);
-  }
-  return jobs;
-}
-
-Result<std::vector<RunnableJob>> MemoryStore::ListRunnable(int limit) {
-  const std::lock_guard lock(mutex_);
-  std::vector<RunnableJob> runnable;
-  for (const auto& [id, row] : jobs_) {
-    if (row.job.state != JobState::kActive || !row.AnyFree()) continue;
-    if (static_cast<int>(runnable.size()) == limit) break;
-    RunnableJob job{id, row.job.spec.resources, 0};
-    int left = kFreeSampleChunks;
-    for (const StoredChunk& stored : row.chunks) {
-      if (stored.chunk.Free().None()) continue;
-      if (left-- == 0) break;
-      job.free_items += stored.chunk.Free().Count();
-    }
-    runnable.push_back(job);
-  }
-  return runnable;
-}
-
-Result<std::vector<JobId>> MemoryStore::ListSweepable(int limit) {
-  const std::lock_guard lock(mutex_);
-  std::vector<JobId> ids;
-  for (const auto& [id, row] : jobs_) {
-    const bool finished = MayFinish(row.job) && row.AllDone();
-    if (row.job.state != JobState::kCancelling && !finished) continue;
-    if (static_cast<int>(ids.size()) == limit) break;
-    ids.push_back(id);
-  }
-  return ids;
-}
-
-Result<std::vector<Chunk>> MemoryStore::ListChunks(JobId id, const ChunkFilter& filter) {
-  const std::lock_guard lock(mutex_);
-  TIDEMILL_TRY(JobRow * row, Row(id));
-  std::vector<Chunk> chunks;
-  for (const StoredChunk& stored : row->chunks) {
-    if (stored.chunk.key.chunk < filter.from) continue;
-    if (filter.state && ItemsIn(stored.chunk, *filter.state).None()) continue;
-    if (static_cast<int>(chunks.size()) == filter.limit) break;
-    chunks.push_back(stored.chunk);
-  }
-  return chunks;
-}
-
-Result<ChunkItems> MemoryStore::FindItems(ChunkKey key) {
-  const std::lock_guard lock(mutex_);
-  TIDEMILL_TRY(JobRow * row, Row(key.job));
-  if (key.chunk < 0 || key.chunk >= row->job.chunks) return NoSuchChunk(key);
-  const Chunk& chunk = row->chunks[key.chunk].chunk;
-  return ChunkItems{chunk.first_item, chunk.length(), row->bodies[key.chunk]};
-}
-
-Result<std::vector<ChunkStat>> MemoryStore::ListStats(JobId id, std::int32_t from, int limit) {
-  const std::lock_guard lock(mutex_);
-  std::vector<ChunkStat> stats;
-  for (const auto& [key, stat] : stats_) {
-    if (stat.chunk.job != id || stat.chunk.chunk < from) continue;
-    if (static_cast<int>(stats.size()) == limit) break;
-    stats.push_back(stat);
-  }
-  return stats;
-}
-
-Result<std::vector<Report>> MemoryStore::ListReports(ChunkKey key) {
-  const std::lock_guard lock(mutex_);
-  std::vector<Report> reports;
-  for (const auto& [id, report] : reports_) {
-    if (report.chunk == key) reports.push_back(report);
-  }
-  return reports;
 }
 
 Result<RolledUp> MemoryStore::RollUp(int limit, const RollUpMaker& make) {

@@ -26,7 +26,7 @@ class MemoryStore : public Store {
   Result<Job> AddPart(JobId id, const NewPart& part) override;
   Result<Job> SealJob(JobId id, std::int32_t parts) override;
   Result<Job> CloseJob(JobId id) override;
-  Result<Job> PauseJob(JobId id) override;
+  Result<Job> PauseJob(JobId id, const std::string& reason) override;
   Result<Job> ResumeJob(JobId id) override;
   Result<Job> CancelJob(JobId id) override;
   Result<Reopened> ReopenJob(JobId id, const ReopenWhich& which) override;
@@ -40,6 +40,7 @@ class MemoryStore : public Store {
 
   Result<Job> FindJob(JobId id) override;
   Result<JobCounts> CountItems(JobId id) override;
+  Result<std::vector<JobCounts>> CountJobs(const std::vector<JobId>& ids) override;
   Result<std::vector<Job>> ListJobs(const JobFilter& filter) override;
   Result<std::vector<RunnableJob>> ListRunnable(int limit) override;
   Result<std::vector<JobId>> ListSweepable(int limit) override;
@@ -47,6 +48,9 @@ class MemoryStore : public Store {
   Result<ChunkItems> FindItems(ChunkKey key) override;
   Result<std::vector<ChunkStat>> ListStats(JobId id, std::int32_t from, int limit) override;
   Result<std::vector<Report>> ListReports(ChunkKey key) override;
+  Result<ChunkHistory> FindHistory(ChunkKey key) override;
+  Result<OpenReports> ListOpenReports(JobId id, int limit) override;
+  Result<std::vector<ListedMachine>> ListMachines(SessionId after, int limit) override;
 
   Result<RolledUp> RollUp(int limit, const RollUpMaker& make) override;
   Result<ChangeMark> ReadChange() override;
@@ -62,16 +66,20 @@ class MemoryStore : public Store {
     std::int64_t touched_us = 0;
     bool AllDone() const;
     bool AnyFree() const;
+    Counts Count() const;
   };
   struct SessionRow {
     Session session;
     std::int64_t expires_us = 0;
+    std::int64_t joined_us = 0;
+    std::int64_t seen_us = 0;
+    std::optional<MachineStatus> status;
     std::int64_t dead_us = 0;
   };
   class ExchangeRun;
 
   Result<JobRow*> Row(JobId id);
-  Result<Job> Move(JobId id, JobState from, JobState to);
+  Result<Job> Move(JobId id, JobState from, JobState to, const std::string& reason);
   void Revoke(JobRow& row, std::vector<SessionId>& revoked);
   void LoseLease(const Lease& lease, Reaped& reaped);
 

@@ -20,7 +20,7 @@ std::uint64_t Setting(const char* name, std::uint64_t otherwise) {
   return value == nullptr ? otherwise : std::strtoull(value, nullptr, 10);
 }
 
-// What may differ: the time at which a job was made.
+// What may differ: the times.
 Job Plain(Job job) {
   job.created_ms = 0;
   return job;
@@ -30,6 +30,15 @@ std::vector<Job> Plain(std::vector<Job> jobs) {
   return jobs;
 }
 std::pair<Job, Counts> Plain(const JobCounts& counts) { return {Plain(counts.job), counts.counts}; }
+std::vector<std::pair<Job, Counts>> Plain(const std::vector<JobCounts>& all) {
+  std::vector<std::pair<Job, Counts>> plain;
+  for (const JobCounts& counts : all) plain.push_back(Plain(counts));
+  return plain;
+}
+std::vector<ListedMachine> Plain(std::vector<ListedMachine> machines) {
+  for (ListedMachine& machine : machines) machine.joined_ms = machine.seen_ms = 0;
+  return machines;
+}
 std::int64_t Plain(const ChangeMark& mark) { return mark.seq; }
 StoreState Plain(StoreState state) {
   for (JobDump& dump : state.jobs) dump.job.created_ms = 0;
@@ -43,7 +52,8 @@ const T& Plain(const T& value) {
 // How often the runs came to what is rare.
 struct Seen {
   std::int64_t calls = 0, outcomes = 0, refused = 0, given_again = 0, revoked = 0, lost = 0,
-               lost_limit = 0, finished = 0, cancelled = 0, reopened = 0, rolled = 0, dropped = 0;
+               lost_limit = 0, finished = 0, cancelled = 0, reopened = 0, rolled = 0, dropped = 0,
+               troubles = 0;
 };
 
 class Differential {
@@ -185,12 +195,13 @@ class Differential {
 
   void ChangeJob() {
     const JobId id = AnyJob();
+    const std::string reason = Chance(0.5) ? "" : "reason " + std::to_string(Below(3));
     switch (Below(8)) {
       case 0:
         Both("CloseJob", [&](Store& store) { return store.CloseJob(id); });
         return;
       case 1:
-        Both("PauseJob", [&](Store& store) { return store.PauseJob(id); });
+        Both("PauseJob", [&](Store& store) { return store.PauseJob(id, reason); });
         return;
       case 2:
         if (Chance(0.5)) Both("CancelJob", [&](Store& store) { return store.CancelJob(id); });
@@ -240,7 +251,21 @@ class Differential {
   void Read() {
     const JobId id = AnyJob();
     const int limit = Below(6);
-    switch (Below(9)) {
+    switch (Below(13)) {
+      case 9:
+        Both("CountJobs", [&](Store& store) { return store.CountJobs({id, {3}, {1}}); });
+        return;
+      case 10:
+        Both("FindHistory", [&](Store& store) { return store.FindHistory({id, limit - 1}); });
+        return;
+      case 11:
+        Both("ListOpenReports", [&](Store& store) { return store.ListOpenReports(id, limit); });
+        return;
+      case 12: {
+        const SessionId after = Chance(0.5) ? SessionId{} : AnySession();
+        Both("ListMachines", [&](Store& store) { return store.ListMachines(after, limit); });
+        return;
+      }
       case 0:
         Both("CountItems", [&](Store& store) { return store.CountItems(id); });
         return;
@@ -324,6 +349,8 @@ class Differential {
     order.session = AnySession();
     order.life = Life();
     order.leaving = Chance(0.02);
+    if (Chance(0.3)) order.status = MachineStatus{"e", Chance(0.5), {{AnyJob(), Below(9), 5, 6}}};
+    if (Chance(0.2)) order.troubles = {{AnyJob(), "one"}, {AnyJob(), "two"}};
     for (auto& [id, held] : held_) {
       const bool mine = held.lease.session == order.session;
       if (mine ? Chance(0.95) : Chance(0.01)) order.known.push_back(id);
@@ -358,6 +385,7 @@ class Differential {
 
   void Learn(const Exchange& exchange, const ExchangeResult& result) {
     seen_.outcomes += result.outcomes;
+    seen_.troubles += static_cast<std::int64_t>(result.troubles.size());
     for (std::size_t i = 0; i < result.syncs.size(); ++i) {
       const SyncResult& sync = result.syncs[i];
       seen_.refused += static_cast<std::int64_t>(sync.refused.size());
@@ -407,11 +435,11 @@ TEST(Differential, BothStoresAnswerAlikeWhateverTheyAreTold) {
             << seen.revoked << ", lost " << seen.lost << " (too often " << seen.lost_limit
             << "), finished " << seen.finished << ", cancelled " << seen.cancelled << ", reopened "
             << seen.reopened << ", rolled up " << seen.rolled << ", dropped " << seen.dropped
-            << "\n";
+            << ", troubles " << seen.troubles << "\n";
   if (calls < 20'000) return;
   for (const std::int64_t rare :
        {seen.outcomes, seen.refused, seen.given_again, seen.revoked, seen.lost_limit, seen.finished,
-        seen.cancelled, seen.reopened, seen.rolled, seen.dropped}) {
+        seen.cancelled, seen.reopened, seen.rolled, seen.dropped, seen.troubles}) {
     EXPECT_GT(rare, 0) << "the calls no longer come to everything";
   }
 }

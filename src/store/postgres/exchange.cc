@@ -6,6 +6,7 @@
 #include "store/postgres/postgres_store.h"
 #include "store/postgres/rows.h"
 #include "store/postgres/statements.h"
+#include "store/postgres/status.h"
 #include "store/rules.h"
 
 namespace tidemill {
@@ -17,8 +18,9 @@ const Statement kLockSessions{"lock_sessions",
 // Not one statement with the lock: joined with what that finds it would be quadratic.
 const Statement kRenew{
     "renew_sessions",
-    "update agent_session a set expires_at = clock_timestamp() + k.life_us * interval '1 us'"
-    " from unnest($1, $2) k (id, life_us) where a.session_id = k.id and a.state < 2"
+    "update agent_session a set expires_at = clock_timestamp() + k.life_us * interval '1 us',"
+    " seen_at = clock_timestamp(), status = coalesce(nullif(k.status, ''), a.status)"
+    " from unnest($1, $2, $3) k (id, life_us, status) where a.session_id = k.id and a.state < 2"
     " returning a.session_id, a.state"};
 const Statement kLockLeases{"lock_leases",
                             "select lease_id from lease"
@@ -77,24 +79,32 @@ Result<ExchangeResult> ExchangeRun::Run() {
 }
 
 Result<void> ExchangeRun::LockSessionsAndLeases() {
-  std::map<SessionId, std::int64_t> lives;
+  struct News {
+    std::int64_t life_us = 0;
+    std::string status;  // packed; empty if it is as before
+  };
+  std::map<SessionId, News> news;
   std::vector<LeaseId> to_settle;
   std::vector<SessionId> leaving;
   std::vector<std::int64_t> asked;
   for (const SyncOrder& order : exchange_.syncs) {
-    lives[order.session] = order.life.count();
+    News& told = news[order.session];
+    told.life_us = order.life.count();
+    if (order.status) told.status = PackStatus(*order.status);
     for (const Settlement& settlement : order.settlements) to_settle.push_back(settlement.lease);
     if (order.leaving) leaving.push_back(order.session);
     for (const Ask& ask : order.asks) asked.push_back(ask.job.number);
   }
   std::vector<SessionId> ids;
   std::vector<std::int64_t> life_us;
-  for (const auto& [id, life] : lives) {
+  std::vector<std::string_view> statuses;
+  for (const auto& [id, told] : news) {
     ids.push_back(id);
-    life_us.push_back(life);
+    life_us.push_back(told.life_us);
+    statuses.push_back(told.status);
   }
   transaction_.Send(kLockSessions, Params().Uuids(ids));
-  transaction_.Send(kRenew, Params().Uuids(ids).Bigs(life_us));
+  transaction_.Send(kRenew, Params().Uuids(ids).Bigs(life_us).BytesList(statuses));
   const bool settles = !to_settle.empty() || !leaving.empty();
   if (settles) transaction_.Send(kLockLeases, Params().Uuids(to_settle).Uuids(leaving));
   transaction_.Send(kReadLeases, Params().Uuids(ids));
@@ -119,7 +129,25 @@ Result<void> ExchangeRun::LockSessionsAndLeases() {
     result_.syncs[i].draining =
         found != sessions_.end() && found->second == SessionState::kDraining;
   }
+  BelieveTroubles();
   return {};
+}
+
+// Before anything is settled: a sync may return the lease with the trouble.
+void ExchangeRun::BelieveTroubles() {
+  const bool any = std::any_of(exchange_.syncs.begin(), exchange_.syncs.end(),
+                               [](const SyncOrder& order) { return !order.troubles.empty(); });
+  if (!any) return;
+  std::set<std::pair<SessionId, JobId>> held;
+  for (const auto& [id, lease] : leases_) held.emplace(lease.session, lease.chunk.job);
+  std::map<JobId, Trouble> believed;
+  for (const SyncOrder& order : exchange_.syncs) {
+    if (!sessions_.contains(order.session)) continue;
+    for (const Trouble& trouble : order.troubles) {
+      if (held.contains({order.session, trouble.job})) believed.emplace(trouble.job, trouble);
+    }
+  }
+  for (const auto& [job, trouble] : believed) result_.troubles.push_back(trouble);
 }
 
 Result<void> ExchangeRun::LockChunksToSettle() {

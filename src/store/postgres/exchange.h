@@ -44,6 +44,7 @@ class ExchangeRun {
   };
 
   Result<void> LockSessionsAndLeases();
+  void BelieveTroubles();
   Result<void> LockChunksToSettle();
   void PlanAll();
   void PlanOne(SyncResult& result, Lease& lease, const Settlement& settlement);

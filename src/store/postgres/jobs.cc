@@ -35,9 +35,9 @@ const Statement kInsertChunks{
 const Statement kInsertItems{"insert_items",
                              "insert into chunk_items (job_id, chunk, body)"
                              " select $1, k.chunk, k.body from unnest($2, $3) k (chunk, body)"};
-const Statement kSetState{
-    "set_state",
-    "update job set state = $2::int where job_id = $1 returning " TIDEMILL_JOB_COLUMNS};
+const Statement kSetState{"set_state",
+                          "update job set state = $2::int, reason = $3"
+                          " where job_id = $1 returning " TIDEMILL_JOB_COLUMNS};
 const Statement kCloseJob{
     "close_job", "update job set open = false where job_id = $1 returning " TIDEMILL_JOB_COLUMNS};
 
@@ -48,8 +48,9 @@ Result<Job> LockJob(Transaction& transaction, JobId id) {
 }
 
 // Sets the state, tells the servers, and commits.
-Result<Job> SetState(Transaction& transaction, JobId id, JobState state) {
-  transaction.Send(kSetState, Params().Big(id.number).Int(static_cast<int>(state)));
+Result<Job> SetState(Transaction& transaction, JobId id, JobState state,
+                     std::string_view reason = {}) {
+  transaction.Send(kSetState, Params().Big(id.number).Int(static_cast<int>(state)).Text(reason));
   transaction.Send(kBumpChange);
   TIDEMILL_TRY(const std::vector<Rows> answers, transaction.Commit());
   return ReadFirst(answers[0], ReadJob);
@@ -134,21 +135,21 @@ Result<Job> PostgresStore::CloseJob(JobId id) {
   return ReadFirst(rows, ReadJob);
 }
 
-Result<Job> PostgresStore::Move(JobId id, JobState from, JobState to) {
+Result<Job> PostgresStore::Move(JobId id, JobState from, JobState to, const std::string& reason) {
   return Transact<Job>([&](Transaction& transaction) -> Result<Job> {
     TIDEMILL_TRY(const Job job, LockJob(transaction, id));
-    if (job.state == from) return SetState(transaction, id, to);
+    if (job.state == from) return SetState(transaction, id, to, reason);
     if (job.state != to) return WrongStateConflict(job);
     return job;
   });
 }
 
-Result<Job> PostgresStore::PauseJob(JobId id) {
-  return Move(id, JobState::kActive, JobState::kPaused);
+Result<Job> PostgresStore::PauseJob(JobId id, const std::string& reason) {
+  return Move(id, JobState::kActive, JobState::kPaused, reason);
 }
 
 Result<Job> PostgresStore::ResumeJob(JobId id) {
-  return Move(id, JobState::kPaused, JobState::kActive);
+  return Move(id, JobState::kPaused, JobState::kActive, "");
 }
 
 Result<Job> PostgresStore::CancelJob(JobId id) {

@@ -96,9 +96,16 @@ TEST_F(PlanTest, SessionsAreRenewedByTheirIds) {
   ExpectUses(Plan(kLockSessions, Params().Uuids(sessions), "(" + kUuids + ")"),
              {"on agent_session", "session_id = ANY", "LockRows"});
   // By each id, not all of them for each.
-  ExpectUses(
-      Plan(kRenew, Params().Uuids(sessions).Bigs({1}), "(" + kUuids + ", array[1]::bigint[])"),
-      {"on agent_session", "Index Cond: (session_id = k.id)"});
+  ExpectUses(Plan(kRenew, Params().Uuids(sessions).Bigs({1}).BytesList({"s"}),
+                  "(" + kUuids + ", array[1]::bigint[], array['s']::bytea[])"),
+             {"on agent_session", "Index Cond: (session_id = k.id)"});
+}
+
+TEST_F(PlanTest, MachinesAreListedFromTheLiveOnesOnWithoutSorting) {
+  const std::string plan = Plan(kListMachines, Params().Uuid(SessionId{1, 1}).Int(10),
+                                "('00000000-0000-0001-0000-000000000001', 10)");
+  ExpectUses(plan, {"Index Scan using agent_session", "lease_of_session"});
+  EXPECT_EQ(plan.find("Sort"), std::string::npos) << plan;
 }
 
 TEST_F(PlanTest, TheReaperLooksAtLiveSessionsOnly) {
@@ -137,7 +144,13 @@ TEST_F(PlanTest, TriesAreReadByRange) {
 }
 
 TEST_F(PlanTest, CountingReadsTheChunksOfOneJob) {
-  ExpectUses(Plan(kCountItems, Params().Big(1), "(1)"), {"job_pkey", "on chunk c", "job_id ="});
+  ExpectUses(Plan(kCountItems, Params().Bigs({1, 2}), "(array[1, 2]::bigint[])"),
+             {"job_pkey", "on chunk c", "job_id ="});
+}
+
+TEST_F(PlanTest, OpenReportsAreReadFromTheNewestOnes) {
+  ExpectUses(Plan(kListOpenReports, Params().Big(1).Int(10).Big(1000), "(1, 10, 1000)"),
+             {"Index Scan Backward using report_pkey", "chunk_pkey"});
 }
 
 TEST_F(PlanTest, RunnableAndSweepableJobsAreFoundAmongTheLiveOnes) {

@@ -35,7 +35,7 @@ class PostgresStore : public Store {
   Result<Job> AddPart(JobId id, const NewPart& part) override;
   Result<Job> SealJob(JobId id, std::int32_t parts) override;
   Result<Job> CloseJob(JobId id) override;
-  Result<Job> PauseJob(JobId id) override;
+  Result<Job> PauseJob(JobId id, const std::string& reason) override;
   Result<Job> ResumeJob(JobId id) override;
   Result<Job> CancelJob(JobId id) override;
   Result<Reopened> ReopenJob(JobId id, const ReopenWhich& which) override;
@@ -49,6 +49,7 @@ class PostgresStore : public Store {
 
   Result<Job> FindJob(JobId id) override;
   Result<JobCounts> CountItems(JobId id) override;
+  Result<std::vector<JobCounts>> CountJobs(const std::vector<JobId>& ids) override;
   Result<std::vector<Job>> ListJobs(const JobFilter& filter) override;
   Result<std::vector<RunnableJob>> ListRunnable(int limit) override;
   Result<std::vector<JobId>> ListSweepable(int limit) override;
@@ -56,6 +57,9 @@ class PostgresStore : public Store {
   Result<ChunkItems> FindItems(ChunkKey key) override;
   Result<std::vector<ChunkStat>> ListStats(JobId id, std::int32_t from, int limit) override;
   Result<std::vector<Report>> ListReports(ChunkKey key) override;
+  Result<ChunkHistory> FindHistory(ChunkKey key) override;
+  Result<OpenReports> ListOpenReports(JobId id, int limit) override;
+  Result<std::vector<ListedMachine>> ListMachines(SessionId after, int limit) override;
 
   Result<RolledUp> RollUp(int limit, const RollUpMaker& make) override;
   Result<ChangeMark> ReadChange() override;
@@ -71,7 +75,7 @@ class PostgresStore : public Store {
   Result<T> Transact(const std::function<Result<T>(Transaction&)>& body);
   // One statement that is a transaction by itself.
   Result<Rows> Query(const Statement& statement, const Params& params = {});
-  Result<Job> Move(JobId id, JobState from, JobState to);
+  Result<Job> Move(JobId id, JobState from, JobState to, const std::string& reason);
 
   const PostgresOptions options_;
   std::mutex mutex_;

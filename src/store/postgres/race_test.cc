@@ -232,7 +232,7 @@ class World {
       if (round % 4 == 0 && round / 4 < kDoomedJobs) {
         (void)store_.CancelJob(jobs_[static_cast<std::size_t>(kJobs + round / 4)]);
       }
-      (void)store_.PauseJob(job);
+      (void)store_.PauseJob(job, "");
       (void)store_.ResumeJob(job);
       ReopenWhich which;
       for (int i = 0; i < 40 && round % 2 == 0; ++i) {

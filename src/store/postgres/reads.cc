@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // What people and servers ask for. Nothing here locks.
+#include <map>
+#include <utility>
+
 #include "store/postgres/postgres_store.h"
 #include "store/postgres/rows.h"
 #include "store/postgres/statements.h"
+#include "store/postgres/status.h"
 #include "store/rules.h"
 
 namespace tidemill {
@@ -15,7 +19,7 @@ const Statement kCountItems{
     " coalesce(n.leased, 0)::bigint, coalesce(n.parked, 0)::bigint from job,"
     " lateral (select sum(length(done)) total, sum(bit_count(done)) done,"
     " sum(bit_count(failed)) failed, sum(bit_count(leased)) leased, sum(bit_count(parked)) parked"
-    " from chunk c where c.job_id = job.job_id) n where job_id = $1"};
+    " from chunk c where c.job_id = job.job_id) n where job_id = any ($1)"};
 const Statement kListRunnable{
     "list_runnable",
     "select j.job_id, j.millicpus, j.memory_bytes,"
@@ -29,6 +33,27 @@ const Statement kListSweepable{
     "select j.job_id from job j where j.state in (1, 2, 4) and (j.state = 4 or (not j.open"
     " and not exists (select 1 from chunk c where c.job_id = j.job_id and not c.all_done)))"
     " order by j.job_id limit $1"};
+
+// The bytes up to a row are counted without reading its body, which is stored outside of it.
+const Statement kListOpenReports{
+    "list_open_reports",
+    "select " TIDEMILL_REPORT_COLUMNS
+    ", c.first_item, c.round, r.fits from"
+    " (select o.job_id, o.chunk, o.lease_id, o.seq, o.round, o.kind, o.settled, o.ended,"
+    "  o.bytes <= $3 fits, case when o.bytes <= $3 then o.body else '' end body from"
+    "  (select n.*, sum(octet_length(n.body)) over"
+    "   (order by n.chunk desc, n.lease_id desc, n.seq desc) bytes from"
+    "   (select * from report where job_id = $1"
+    "    order by chunk desc, lease_id desc, seq desc limit $2) n) o) r"
+    " join chunk c on c.job_id = r.job_id and c.chunk = r.chunk"
+    " order by r.chunk desc, r.lease_id desc, r.seq desc"};
+const Statement kListMachines{
+    "list_machines",
+    "select " TIDEMILL_SESSION_COLUMNS
+    ", joined_at, seen_at, coalesce(status, ''), n.leases, n.items from agent_session s,"
+    " lateral (select count(*) leases, coalesce(sum(bit_count(l.mine)), 0)::bigint items"
+    " from lease l where l.session_id = s.session_id) n"
+    " where s.state < 2 and s.session_id > $1 order by s.session_id limit $2"};
 
 namespace {
 
@@ -54,6 +79,38 @@ const Statement kListReports{"list_reports", "select " TIDEMILL_REPORT_COLUMNS
                                              " from report r where r.job_id = $1 and r.chunk = $2"
                                              " order by r.lease_id, r.seq"};
 
+const Statement kFirstItem{"first_item",
+                           "select first_item from chunk where job_id = $1 and chunk = $2"};
+const Statement kStatsOfChunk{"stats_of_chunk",
+                              "select " TIDEMILL_STAT_COLUMNS
+                              " from chunk_stat s where s.job_id = $1 and s.chunk = $2"
+                              " order by s.round"};
+
+JobCounts ReadCounts(Row& row) {
+  JobCounts shown;
+  shown.job = ReadJob(row);
+  Counts& counts = shown.counts;
+  counts.total = row.Big();
+  const std::int64_t done = row.Big();
+  counts.failed = row.Big();
+  counts.succeeded = done - counts.failed;
+  counts.running = row.Big();
+  counts.cancelled = row.Big();
+  counts.waiting = counts.total - done - counts.running - counts.cancelled;
+  return shown;
+}
+
+ListedMachine ReadMachine(Row& row) {
+  ListedMachine machine;
+  machine.session = ReadSession(row);
+  machine.joined_ms = row.Time() / 1000;
+  machine.seen_ms = row.Time() / 1000;
+  machine.status = UnpackStatus(row.Text());
+  machine.leases = row.Big();
+  machine.items = row.Big();
+  return machine;
+}
+
 }  // namespace
 
 Result<Job> PostgresStore::FindJob(JobId id) {
@@ -62,20 +119,28 @@ Result<Job> PostgresStore::FindJob(JobId id) {
   return ReadFirst(rows, ReadJob);
 }
 
+Result<std::vector<JobCounts>> PostgresStore::CountJobs(const std::vector<JobId>& ids) {
+  std::vector<std::int64_t> numbers;
+  for (const JobId id : ids) numbers.push_back(id.number);
+  TIDEMILL_TRY(const Rows rows, Query(kCountItems, Params().Bigs(numbers)));
+  std::map<JobId, JobCounts> found;
+  for (int i = 0; i < rows.size(); ++i) {
+    Row row = rows[i];
+    JobCounts counted = ReadCounts(row);
+    const JobId id = counted.job.id;
+    found.emplace(id, std::move(counted));
+  }
+  std::vector<JobCounts> counts;
+  for (const JobId id : ids) {
+    if (found.contains(id)) counts.push_back(found.at(id));
+  }
+  return counts;
+}
+
 Result<JobCounts> PostgresStore::CountItems(JobId id) {
-  TIDEMILL_TRY(const Rows rows, Query(kCountItems, Params().Big(id.number)));
-  if (rows.empty()) return NoSuchJob(id);
-  Row row = rows[0];
-  const Job job = ReadJob(row);
-  Counts counts;
-  counts.total = row.Big();
-  const std::int64_t done = row.Big();
-  counts.failed = row.Big();
-  counts.succeeded = done - counts.failed;
-  counts.running = row.Big();
-  counts.cancelled = row.Big();
-  counts.waiting = counts.total - done - counts.running - counts.cancelled;
-  return JobCounts{job, counts};
+  TIDEMILL_TRY(const std::vector<JobCounts> counts, CountJobs({id}));
+  if (counts.empty()) return NoSuchJob(id);
+  return counts[0];
 }
 
 Result<std::vector<Job>> PostgresStore::ListJobs(const JobFilter& filter) {
@@ -138,6 +203,51 @@ Result<std::vector<ChunkStat>> PostgresStore::ListStats(JobId id, std::int32_t f
 Result<std::vector<Report>> PostgresStore::ListReports(ChunkKey key) {
   TIDEMILL_TRY(const Rows rows, Query(kListReports, Params().Big(key.job.number).Int(key.chunk)));
   return ReadAll(rows, ReadReport);
+}
+
+Result<ChunkHistory> PostgresStore::FindHistory(ChunkKey key) {
+  return Transact<ChunkHistory>([&](Transaction& transaction) -> Result<ChunkHistory> {
+    transaction.ReadOnly();
+    const Params which = Params().Big(key.job.number).Int(key.chunk);
+    transaction.Send(kReadJob, Params().Big(key.job.number));
+    transaction.Send(kFirstItem, which);
+    transaction.Send(kListReports, which);
+    transaction.Send(kStatsOfChunk, which);
+    TIDEMILL_TRY(const std::vector<Rows> answers, transaction.Flush());
+    if (answers[0].empty()) return NoSuchJob(key.job);
+    if (answers[1].empty()) return NoSuchChunk(key);
+    ChunkHistory history;
+    history.first_item = answers[1][0].Big();
+    history.reports = ReadAll(answers[2], ReadReport);
+    history.stats = ReadAll(answers[3], ReadStat);
+    return history;
+  });
+}
+
+Result<OpenReports> PostgresStore::ListOpenReports(JobId id, int limit) {
+  // One more tells whether there are more.
+  TIDEMILL_TRY(
+      const Rows rows,
+      Query(kListOpenReports, Params().Big(id.number).Int(limit + 1).Big(kOpenReportBytes)));
+  OpenReports open;
+  for (int i = 0; i < rows.size(); ++i) {
+    Row row = rows[i];
+    OpenReport report;
+    report.report = ReadReport(row);
+    report.first_item = row.Big();
+    report.chunk_round = row.Int();
+    if (i == limit || !row.Flag()) {
+      open.more = true;
+      break;
+    }
+    open.reports.push_back(std::move(report));
+  }
+  return open;
+}
+
+Result<std::vector<ListedMachine>> PostgresStore::ListMachines(SessionId after, int limit) {
+  TIDEMILL_TRY(const Rows rows, Query(kListMachines, Params().Uuid(after).Int(limit)));
+  return ReadAll(rows, ReadMachine);
 }
 
 }  // namespace tidemill

@@ -46,6 +46,7 @@ Job ReadJob(Row& row) {
   job.chunks = row.Int();
   job.items = row.Big();
   job.created_ms = row.Time() / 1000;
+  job.reason = row.Text();
   return job;
 }
 

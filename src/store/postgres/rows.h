@@ -18,7 +18,7 @@ namespace tidemill {
 
 #define TIDEMILL_JOB_COLUMNS                                                                     \
   "job_id, project, submit_key, name, millicpus, memory_bytes, retries, document, state, open, " \
-  "round, parts, chunks, items, created_at"
+  "round, parts, chunks, items, created_at, reason"
 Job ReadJob(Row& row);
 
 #define TIDEMILL_CHUNK_COLUMNS                                                                \

@@ -18,6 +18,8 @@ extern const Statement kReadTries;
 extern const Statement kCountItems;
 extern const Statement kListRunnable;
 extern const Statement kListSweepable;
+extern const Statement kListMachines;
+extern const Statement kListOpenReports;
 extern const Statement kLockLeasesOfSessions;
 extern const Statement kLockExpired;
 extern const Statement kLockToRoll;

@@ -34,7 +34,7 @@ const Statement kEndCancelled{
 // chunks.
 const Statement kEndFinished{
     "end_finished",
-    "update job set state = 3 where job_id = $1 and state in (1, 2) and not open"
+    "update job set state = 3, reason = '' where job_id = $1 and state in (1, 2) and not open"
     " and not exists (select 1 from chunk where chunk.job_id = $1 and not all_done)"
     " returning state"};
 

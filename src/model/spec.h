@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace tidemill {
+
+// What is run for the items of a job: the part of a spec's document that agents read. The other
+// part, what servers decide by, is JobSpec.
+struct RunSpec {
+  std::string image;  // empty: none, which only the process engine can run
+  // With templates, as are the values of `env`; see model/template.h.
+  std::optional<std::vector<std::string>> entrypoint;
+  std::optional<std::vector<std::string>> command;
+  std::map<std::string, std::string> env;
+  std::map<std::string, std::string> params;  // what {params.name} stands for
+  std::map<std::string, std::string> labels;  // for people; nothing reads them
+  std::int64_t shm_bytes = 0;                 // 0: the engine's own default
+  std::int64_t disk_bytes = 0;                // asked for; nothing enforces it yet
+  std::chrono::milliseconds timeout{0};       // 0: none
+  std::chrono::milliseconds grace{10'000};    // between SIGTERM and SIGKILL
+  bool operator==(const RunSpec&) const = default;
+};
+
+}  // namespace tidemill

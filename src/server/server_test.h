@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "base/virtual_loop.h"
+#include "report/block.h"
+#include "server/server.h"
+#include "store/check.h"
+#include "store/memory/memory_store.h"
+
+// A server on a virtual clock and a store in memory.
+namespace tidemill {
+
+// A store that cannot stand the syncs of some sessions.
+class TouchyStore : public MemoryStore {
+ public:
+  using MemoryStore::MemoryStore;
+  Result<ExchangeResult> Run(const Exchange& exchange) override {
+    ++runs;
+    if (away) return Fail(Code::kUnavailable, "away");
+    for (const SyncOrder& order : exchange.syncs) {
+      if (poison.contains(order.session)) return Fail(Code::kInternal, "a broken rule");
+    }
+    return MemoryStore::Run(exchange);
+  }
+  Result<std::vector<JobCounts>> CountJobs(const std::vector<JobId>& ids) override {
+    counted += static_cast<int>(ids.size());
+    return MemoryStore::CountJobs(ids);
+  }
+  Result<OpenReports> ListOpenReports(JobId id, int limit) override {
+    return open_reports ? *open_reports : MemoryStore::ListOpenReports(id, limit);
+  }
+  std::optional<OpenReports> open_reports;  // as they were before a roll-up
+  int counted = 0;
+  std::set<SessionId> poison;
+  bool away = false;
+  int runs = 0;
+};
+
+class ErrorLog : public Log {
+ public:
+  std::vector<std::string> errors;
+  std::vector<std::string> warnings;
+
+ protected:
+  void Write(std::string_view level, std::string_view event, Fields) override {
+    if (level == "error") errors.emplace_back(event);
+    if (level == "warn") warnings.emplace_back(event);
+  }
+};
+
+class ServerTest : public ::testing::Test {
+ protected:
+  ServerTest() { server_.Start(); }
+  ~ServerTest() override {
+    const Result<std::vector<std::string>> breaches = CheckStore(store_);
+    EXPECT_TRUE(breaches && breaches->empty());
+  }
+
+  void RunFor(Duration time) {
+    bool over = false;
+    loop_.After(time, [&over] { over = true; });
+    while (!over) loop_.Step();
+  }
+
+  // The answer to a call, once it has come.
+  template <typename T, typename Call>
+  Result<T> Await(Call call) {
+    std::optional<Result<T>> answer;
+    call([&answer](Result<T> result) { answer.emplace(std::move(result)); });
+    for (int i = 0; i < 100'000 && !answer; ++i) loop_.Step();
+    return answer ? *answer : Result<T>(Fail(Code::kInternal, "no answer came"));
+  }
+
+  JobId SubmitRange(std::int64_t items, int retries = 0) {
+    const NewJob job{
+        .project = "default",
+        .key = "key-" + std::to_string(++keys_),
+        .spec = {.name = "job", .resources = {1000, 0}, .retries = retries, .document = "{}"}};
+    const Result<Job> created =
+        Await<Job>([&](Reply<Job> reply) { server_.jobs().Create(job, std::move(reply)); });
+    const JobId id = created->id;
+    EXPECT_TRUE(Await<Job>([&](Reply<Job> reply) {
+      server_.jobs().AddPart(id, {.number = 0, .text = {}, .range_items = items}, std::move(reply));
+    }));
+    EXPECT_TRUE(
+        Await<Job>([&](Reply<Job> reply) { server_.jobs().Seal(id, 1, std::move(reply)); }));
+    RunFor(std::chrono::milliseconds(500));
+    return id;
+  }
+
+  // A draft in which each item has a chunk of its own.
+  JobId SubmitLines(int items) {
+    const NewJob job{.project = "default",
+                     .key = "key-" + std::to_string(++keys_),
+                     .spec = {.name = "job", .resources = {}, .retries = 0, .document = "{}"}};
+    const JobId id = store_.CreateJob(job)->id;
+    NewPart part{.number = 0, .digest = "d", .chunks = {}, .range_items = 0};
+    for (int i = 0; i < items; ++i) part.chunks.push_back({1, {}});
+    EXPECT_TRUE(store_.AddPart(id, part));
+    return id;
+  }
+
+  SessionId Join() {
+    const SessionId id = random_.NewId<SessionId>();
+    EXPECT_TRUE(Await<Session>([&](Reply<Session> reply) {
+      server_.Join({id, "machine", "default", {4000, 0}}, std::move(reply));
+    }));
+    return id;
+  }
+
+  SyncRequest SyncOf(SessionId session) {
+    SyncRequest request;
+    request.session = session;
+    request.free = {4000, 0};
+    return request;
+  }
+
+  Result<SyncResult> Sync(const SyncRequest& request) {
+    return Await<SyncResult>(
+        [&](Reply<SyncResult> reply) { server_.Sync(request, std::move(reply)); });
+  }
+
+  // Settles all of a lease as succeeded, with its rows.
+  static Settlement Succeed(const Grant& grant) {
+    Settlement settlement;
+    settlement.lease = grant.lease.id;
+    std::vector<Outcome> outcomes;
+    for (const int offset : grant.lease.mine.Indexes()) {
+      settlement.ok.Set(offset);
+      Outcome& outcome = outcomes.emplace_back();
+      outcome.item = grant.first_item + offset;
+      outcome.duration_ms = 100;
+    }
+    settlement.body = EncodeBlock(outcomes);
+    return settlement;
+  }
+
+  SeededRandom random_{1};
+  VirtualLoop loop_{random_};
+  VirtualWorker worker_{loop_, random_};
+  TouchyStore store_{[this] { return loop_.Now().time_since_epoch().count(); }};
+  ErrorLog log_;
+  Server server_{{loop_, worker_, worker_, store_, random_, log_}, ServerLimits{}};
+  int keys_ = 0;
+};
+
+}  // namespace tidemill

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "model/session.h"
+
+namespace tidemill {
+
+// What an agent said of its machine, as agent_session.status has it; all numbers are varints:
+//
+//   version, now 1 │ enforces: 0 or 1 │ bytes, engine
+//     │ jobs, then for each: job, running, millicpus, memory_bytes, bytes, trouble
+//
+// Never empty. A number below zero is written as zero. Of troubles only the first few hundred bytes
+// are kept, of all together: the row is written with many heartbeats.
+std::string PackStatus(const MachineStatus& status);
+// Nothing for what another program has written: people then see that nothing is known.
+std::optional<MachineStatus> UnpackStatus(std::string_view bytes);
+
+}  // namespace tidemill

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "wire/docker_json.h"
+
+#include <algorithm>
+
+#include "wire/json.h"
+
+namespace tidemill {
+namespace {
+
+using json::Value;
+
+// As long as a line for a person may be.
+constexpr std::size_t kMessageBytes = 1000;
+constexpr std::size_t kIdBytes = 256;
+constexpr std::size_t kWordsMost = 10'000;
+
+Result<json::Fields> ObjectOf(const Value& value, const json::Path& path) {
+  return json::Fields::Of(value, path);
+}
+
+// Absent and null are the same to the Engine.
+const Value* FindSet(const json::Fields& fields, std::string_view name) {
+  const Value* value = fields.Find(name);
+  return value == nullptr || value->is_null() ? nullptr : value;
+}
+
+Result<std::vector<std::string>> WordsOf(const json::Fields& fields, std::string_view name) {
+  std::vector<std::string> words;
+  const Value* value = FindSet(fields, name);
+  if (value == nullptr) return words;
+  if (!value->is_array() || value->size() > kWordsMost) {
+    return json::Wrong(fields.In(name), "must be an array of at most 10,000 strings");
+  }
+  for (const Value& word : *value) {
+    if (!word.is_string()) return json::Wrong(fields.In(name), "must hold strings only");
+    words.push_back(word.get_ref<const std::string&>());
+  }
+  return words;
+}
+
+std::string ShortTextOf(const json::Fields& fields, std::string_view name) {
+  const Value* value = fields.Find(name);
+  if (value == nullptr || !value->is_string()) return "";
+  return value->get_ref<const std::string&>().substr(0, kMessageBytes);
+}
+
+bool FlagOf(const json::Fields& fields, std::string_view name) {
+  const Value* value = fields.Find(name);
+  return value != nullptr && value->is_boolean() && value->get<bool>();
+}
+
+}  // namespace
+
+Result<DockerVersion> ParseDockerVersion(std::string_view body) {
+  TIDEMILL_TRY(const Value value, json::Parse(body));
+  TIDEMILL_TRY(const json::Fields fields, ObjectOf(value, {}));
+  TIDEMILL_TRY(const auto version, fields.Text("Version", {.most_bytes = 100}));
+  TIDEMILL_TRY(const auto api, fields.Text("ApiVersion", {.most_bytes = 20}));
+  return DockerVersion{std::string(version), std::string(api)};
+}
+
+Result<DockerImage> ParseDockerImage(std::string_view body) {
+  TIDEMILL_TRY(const Value value, json::Parse(body));
+  TIDEMILL_TRY(const json::Fields fields, ObjectOf(value, {}));
+  TIDEMILL_TRY(const auto id, fields.Text("Id", {.most_bytes = kIdBytes}));
+  DockerImage image;
+  image.id = id;
+  const Value* config = FindSet(fields, "Config");
+  if (config == nullptr) return image;
+  const json::Path path = fields.In("Config");
+  TIDEMILL_TRY(const json::Fields inner, ObjectOf(*config, path));
+  TIDEMILL_TRY(image.entrypoint, WordsOf(inner, "Entrypoint"));
+  TIDEMILL_TRY(image.command, WordsOf(inner, "Cmd"));
+  return image;
+}
+
+Result<DockerState> ParseDockerState(std::string_view body) {
+  TIDEMILL_TRY(const Value value, json::Parse(body));
+  TIDEMILL_TRY(const json::Fields fields, ObjectOf(value, {}));
+  const Value* state = fields.Find("State");
+  const json::Path path = fields.In("State");
+  if (state == nullptr) return json::Wrong(path, "is missing");
+  TIDEMILL_TRY(const json::Fields inner, ObjectOf(*state, path));
+  DockerState out;
+  TIDEMILL_TRY(out.running, inner.Flag("Running", std::nullopt));
+  TIDEMILL_TRY(out.pid, inner.Int("Pid", {.most = INT32_MAX}));
+  TIDEMILL_TRY(out.exit_code, inner.Int("ExitCode", {.least = INT32_MIN, .most = INT32_MAX}));
+  out.out_of_memory = FlagOf(inner, "OOMKilled");
+  out.error = ShortTextOf(inner, "Error");
+  return out;
+}
+
+Result<std::vector<std::string>> ParseDockerNames(std::string_view body) {
+  TIDEMILL_TRY(const Value value, json::Parse(body));
+  if (!value.is_array() || value.size() > kDockerContainersMost) {
+    return json::Wrong({}, "must be an array of at most 10,000 containers");
+  }
+  std::vector<std::string> names;
+  for (const Value& each : value) {
+    TIDEMILL_TRY(const json::Fields fields, ObjectOf(each, {}));
+    TIDEMILL_TRY(const auto id, fields.Text("Id", {.most_bytes = kIdBytes}));
+    TIDEMILL_TRY(const auto all, WordsOf(fields, "Names"));
+    std::string name = all.empty() ? std::string(id) : all.front();
+    if (name.starts_with('/')) name.erase(0, 1);
+    names.push_back(std::move(name));
+  }
+  return names;
+}
+
+std::string DockerMessage(std::string_view body) {
+  const auto value = json::Parse(body);
+  if (value && value->is_object()) {
+    const auto fields = ObjectOf(*value, {});
+    std::string message = ShortTextOf(*fields, "message");
+    if (!message.empty()) return message;
+  }
+  return std::string(body.substr(0, kMessageBytes));
+}
+
+std::optional<std::string> DockerPullError(std::string_view line) {
+  const auto value = json::Parse(line);
+  if (!value || !value->is_object()) return std::nullopt;
+  const auto fields = ObjectOf(*value, {});
+  if (FindSet(*fields, "error") == nullptr) return std::nullopt;
+  return ShortTextOf(*fields, "error");
+}
+
+std::string FormatDockerCreate(const DockerCreate& create) {
+  Value mounts = Value::array();
+  for (const DockerMount& mount : create.mounts) {
+    mounts.push_back({{"Type", "bind"},
+                      {"Source", mount.source},
+                      {"Target", mount.target},
+                      {"ReadOnly", mount.read_only}});
+  }
+  Value labels = Value::object();
+  for (const auto& [name, value] : create.labels) labels[name] = value;
+  const Value core = {{"Name", "core"}, {"Soft", 0}, {"Hard", 0}};
+  Value host = {
+      {"AutoRemove", true},
+      {"CapDrop", {"NET_RAW", "MKNOD"}},
+      {"Init", false},
+      {"LogConfig", {{"Type", "none"}}},
+      {"Mounts", std::move(mounts)},
+      // The kernel ends items before it ends agents.
+      {"OomScoreAdj", 500},
+      {"PidsLimit", create.pids},
+      {"RestartPolicy", {{"Name", "no"}}},
+      {"SecurityOpt", {"no-new-privileges"}},
+      {"Ulimits", Value::array({core})},
+  };
+  if (create.nano_cpus > 0) host["NanoCpus"] = create.nano_cpus;
+  if (create.memory_bytes > 0) {
+    host["Memory"] = create.memory_bytes;
+    host["MemorySwap"] = create.memory_bytes;
+  }
+  if (create.shm_bytes > 0) host["ShmSize"] = create.shm_bytes;
+  const Value body = {
+      {"Image", create.image},
+      {"Entrypoint", create.entrypoint},
+      {"Cmd", create.command},
+      {"Labels", std::move(labels)},
+      {"Healthcheck", {{"Test", Value::array({"NONE"})}}},
+      {"HostConfig", std::move(host)},
+  };
+  return body.dump(-1, ' ', false, Value::error_handler_t::replace);
+}
+
+std::string FormatDockerLabelFilter(std::string_view label, std::string_view value) {
+  const Value filters = {{"label", Value::array({std::string(label) + "=" + std::string(value)})}};
+  return filters.dump(-1, ' ', false, Value::error_handler_t::replace);
+}
+
+}  // namespace tidemill

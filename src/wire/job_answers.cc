@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+// What servers say of jobs, as agents and people's programs read it.
+#include <limits>
+#include <utility>
+
+#include "base/limits.h"
+#include "wire/job_json.h"
+#include "wire/json.h"
+#include "wire/size.h"
+#include "wire/status_json.h"
+#include "wire/time.h"
+
+namespace tidemill {
+namespace {
+
+using json::Fields;
+using json::Path;
+using json::Value;
+
+constexpr std::int64_t kMostInt32 = std::numeric_limits<std::int32_t>::max();
+// The number of jobs in one answer that we would read: more than any server gives.
+constexpr std::size_t kMostJobs = 10'000;
+constexpr std::size_t kTimeBytes = 32;
+constexpr int kDefaultRetries = 3;
+
+Result<std::int32_t> Int32(const Fields& fields, std::string_view name) {
+  TIDEMILL_TRY(const std::int64_t number, fields.Int(name, {.most = kMostInt32, .absent = 0}));
+  return static_cast<std::int32_t>(number);
+}
+
+// The server has checked the spec when it was submitted; of it only what an item needs is read.
+Result<Resources> ReadNeeds(const Fields& spec) {
+  Resources resources;
+  const Value* value = spec.Find("resources");
+  if (value == nullptr) return resources;
+  const Path path = spec.In("resources");
+  TIDEMILL_TRY(const Fields fields, Fields::Of(*value, path));
+  TIDEMILL_TRY(
+      resources.millicpus,
+      fields.Millicpus("cpus", {.least = 1, .most = json::kMostMillicpus, .absent = 1000}));
+  const Value* memory = fields.Find("memory");
+  if (memory != nullptr && memory->is_string()) {
+    const auto bytes = ParseSize(memory->get_ref<const std::string&>());
+    if (!bytes) return json::Wrong(fields.In("memory"), "must be a size such as \"4GiB\"");
+    resources.memory_bytes = *bytes;
+    return resources;
+  }
+  TIDEMILL_TRY(resources.memory_bytes,
+               fields.Int("memory", {.most = json::kMostMemory, .absent = 0}));
+  return resources;
+}
+
+Result<JobSpec> ReadSpecOf(const Fields& job) {
+  JobSpec spec;
+  TIDEMILL_TRY(spec.name, job.Text("name", {.most_bytes = limits::kNameBytes}));
+  const Value* value = job.Find("spec");
+  const Path path = job.In("spec");
+  if (value == nullptr) return json::Wrong(path, "is missing");
+  TIDEMILL_TRY(const Fields fields, Fields::Of(*value, path));
+  TIDEMILL_TRY(spec.resources, ReadNeeds(fields));
+  TIDEMILL_TRY(const std::int64_t retries,
+               fields.Int("retries", {.most = limits::kMaxRetries, .absent = kDefaultRetries}));
+  spec.retries = static_cast<int>(retries);
+  spec.document = value->dump();
+  return spec;
+}
+
+Result<Job> ReadJob(const Fields& fields) {
+  Job job;
+  TIDEMILL_TRY(job.id.number, fields.Int("number", {.least = 1}));
+  TIDEMILL_TRY(job.spec, ReadSpecOf(fields));
+  TIDEMILL_TRY(const std::string_view state, fields.Text("state", {.most_bytes = 32}));
+  const auto known = ParseJobState(state);
+  if (!known) return json::Wrong(fields.In("state"), "is not a state that is known here");
+  job.state = *known;
+  TIDEMILL_TRY(job.open, fields.Flag("open", false));
+  TIDEMILL_TRY(job.round, Int32(fields, "round"));
+  TIDEMILL_TRY(job.parts, Int32(fields, "parts"));
+  TIDEMILL_TRY(job.items, fields.Int("items", {.absent = 0}));
+  TIDEMILL_TRY(job.reason,
+               fields.Text("reason", {.most_bytes = limits::kReasonBytes, .absent = ""}));
+  TIDEMILL_TRY(const std::string_view created,
+               fields.Text("created_at", {.most_bytes = kTimeBytes, .absent = ""}));
+  job.created_ms = ParseTime(created).value_or(0);
+  return job;
+}
+
+Result<std::optional<Counts>> ReadCounts(const Fields& job) {
+  const Value* value = job.Find("counts");
+  if (value == nullptr) return std::nullopt;
+  const Path path = job.In("counts");
+  TIDEMILL_TRY(const Fields fields, Fields::Of(*value, path));
+  Counts counts;
+  TIDEMILL_TRY(counts.total, fields.Int("total", {}));
+  TIDEMILL_TRY(counts.succeeded, fields.Int("succeeded", {}));
+  TIDEMILL_TRY(counts.failed, fields.Int("failed", {}));
+  TIDEMILL_TRY(counts.running, fields.Int("running", {}));
+  TIDEMILL_TRY(counts.waiting, fields.Int("waiting", {}));
+  TIDEMILL_TRY(counts.cancelled, fields.Int("cancelled", {}));
+  return std::optional(counts);
+}
+
+}  // namespace
+
+Result<Job> ParseJob(std::string_view body) {
+  TIDEMILL_TRY(const Value value, json::Parse(body));
+  TIDEMILL_TRY(const Fields fields, Fields::Of(value, {}));
+  return ReadJob(fields);
+}
+
+Result<JobCounts> ParseJobCounts(std::string_view body) {
+  TIDEMILL_TRY(const Value value, json::Parse(body));
+  TIDEMILL_TRY(const Fields fields, Fields::Of(value, {}));
+  TIDEMILL_TRY(Job job, ReadJob(fields));
+  TIDEMILL_TRY(const std::optional<Counts> counts, ReadCounts(fields));
+  if (!counts) return json::Wrong(fields.In("counts"), "is missing");
+  return JobCounts{std::move(job), *counts};
+}
+
+Result<JobsAnswer> ParseJobs(std::string_view body) {
+  TIDEMILL_TRY(const Value value, json::Parse(body));
+  TIDEMILL_TRY(const Fields fields, Fields::Of(value, {}));
+  JobsAnswer answer;
+  TIDEMILL_TRY_VOID(
+      json::ReadEach(fields, "jobs", kMostJobs, [&](const Fields& element) -> Result<void> {
+        JobsAnswer::Entry& entry = answer.jobs.emplace_back();
+        TIDEMILL_TRY(entry.job, ReadJob(element));
+        TIDEMILL_TRY(entry.counts, ReadCounts(element));
+        return {};
+      }));
+  TIDEMILL_TRY(answer.next, fields.Text("next", {.most_bytes = json::kNextBytes, .absent = ""}));
+  return answer;
+}
+
+Result<ReopenedAnswer> ParseReopened(std::string_view body) {
+  TIDEMILL_TRY(const Value value, json::Parse(body));
+  TIDEMILL_TRY(const Fields fields, Fields::Of(value, {}));
+  ReopenedAnswer answer;
+  TIDEMILL_TRY(answer.items, fields.Int("items", {}));
+  TIDEMILL_TRY(answer.round, Int32(fields, "round"));
+  return answer;
+}
+
+}  // namespace tidemill

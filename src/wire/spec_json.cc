@@ -1,0 +1,342 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "wire/spec_json.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "base/limits.h"
+#include "model/template.h"
+#include "wire/duration.h"
+#include "wire/json.h"
+#include "wire/nearest.h"
+#include "wire/size.h"
+#include "wire/spec_value.h"
+
+namespace tidemill {
+namespace {
+
+using json::Fields;
+using json::Path;
+using json::Value;
+using json::Wrong;
+using std::chrono::milliseconds;
+using Texts = std::map<std::string, std::string>;
+
+constexpr int kDefaultRetries = 3;
+constexpr std::int64_t kMostMillicpus = 1'000'000'000;
+constexpr std::int64_t kMostBytes = std::int64_t{1} << 60;
+// A registry, a path, a tag and a digest have room.
+constexpr std::size_t kImageBytes = 512;
+// Each is copied for every item that runs; the spec's own size bounds their bytes.
+constexpr std::size_t kArguments = 1024;
+constexpr std::size_t kNames = 256;
+constexpr std::size_t kLabelBytes = 256;
+// A machine that is to go waits for it.
+constexpr std::chrono::hours kMostGrace{1};
+
+bool IsVariable(std::string_view name) {
+  const auto is_letter = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+  };
+  const auto is_rest = [&](char c) { return is_letter(c) || (c >= '0' && c <= '9'); };
+  return !name.empty() && is_letter(name.front()) && std::all_of(name.begin(), name.end(), is_rest);
+}
+
+bool IsLabel(std::string_view name) {
+  return !name.empty() && std::all_of(name.begin(), name.end(), [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' ||
+           c == '_' || c == '-' || c == '/';
+  });
+}
+
+// A string that a program can be given.
+Result<std::string> TextOf(const Value& value, const Path& path) {
+  const std::string& text = value.get_ref<const std::string&>();
+  if (text.find('\0') != std::string::npos) return Wrong(path, "must not have a NUL");
+  return text;
+}
+
+Result<std::string> ArgumentOf(const Value& value, const Path& path) {
+  if (value.is_string()) return TextOf(value, path);
+  // Its spelling is gone by now: 1.10 has become 1.1.
+  if (value.is_primitive()) return Wrong(path, "must be a string: put it in quotes");
+  return Wrong(path, "must be a string");
+}
+
+Result<std::string> SimpleOf(const Value& value, const Path& path) {
+  if (value.is_string()) return TextOf(value, path);
+  if (value.is_number() || value.is_boolean()) return value.dump();
+  return Wrong(path, "must be a string, a number, true or false");
+}
+
+Result<std::string> LabelOf(const Value& value, const Path& path) {
+  TIDEMILL_TRY(std::string text, ArgumentOf(value, path));
+  if (text.size() > kLabelBytes) {
+    return Wrong(path, "is longer than " + std::to_string(kLabelBytes) + " bytes");
+  }
+  return text;
+}
+
+Result<std::optional<std::vector<std::string>>> ReadList(const Fields& spec,
+                                                         std::string_view name) {
+  const Value* value = spec.Find(name);
+  if (value == nullptr) return std::nullopt;
+  if (value->is_string()) {
+    constexpr std::size_t kShown = 60;
+    const std::string& line = value->get_ref<const std::string&>();
+    const std::string shown = line.size() <= kShown ? json::Quoted(line) : "\"...\"";
+    return Wrong(spec.In(name), "write a list: [sh, -c, " + shown + "]");
+  }
+  TIDEMILL_TRY(const Value* array, spec.Array(name, kArguments));
+  const Path in_array = spec.In(name);
+  std::vector<std::string> list;
+  for (const Value& element : *array) {
+    const Path path{&in_array, {}, list.size()};
+    TIDEMILL_TRY(std::string argument, ArgumentOf(element, path));
+    list.push_back(std::move(argument));
+  }
+  return list;
+}
+
+// What the names of an object must be, and what its values are.
+struct TextsRule {
+  std::string_view field;
+  bool (*is_name)(std::string_view);
+  std::string_view names;
+  Result<std::string> (*read)(const Value&, const Path&);
+};
+
+Result<Texts> ReadTexts(const Fields& spec, const TextsRule& rule) {
+  const Value* value = spec.Find(rule.field);
+  if (value == nullptr) return Texts();
+  const Path in_object = spec.In(rule.field);
+  TIDEMILL_TRY_VOID(Fields::Of(*value, in_object));
+  if (value->size() > kNames) {
+    return Wrong(in_object, "has more than " + std::to_string(kNames) + " names");
+  }
+  Texts texts;
+  for (const auto& [name, one] : value->get_ref<const Value::object_t&>()) {
+    if (name.size() > limits::kNameBytes || !rule.is_name(name)) {
+      const std::string shown = json::Quoted(name.substr(0, limits::kNameBytes));
+      return Wrong(in_object, shown + " is no name here; they are " + std::string(rule.names) +
+                                  ", at most " + std::to_string(limits::kNameBytes) + " bytes");
+    }
+    TIDEMILL_TRY(texts[name], rule.read(one, Path{&in_object, name, 0}));
+  }
+  return texts;
+}
+
+Result<Texts> ReadEnv(const Fields& spec) {
+  TIDEMILL_TRY(Texts env,
+               ReadTexts(spec, {"env", IsVariable,
+                                "letters, digits and '_', not beginning with a digit", SimpleOf}));
+  const auto ours = env.lower_bound("TIDEMILL_");
+  if (ours != env.end() && ours->first.starts_with("TIDEMILL_")) {
+    const Path path = spec.In("env");
+    return Wrong(Path{&path, ours->first, 0}, "names with TIDEMILL_ are set by tidemill itself");
+  }
+  return env;
+}
+
+Result<std::int64_t> ReadSize(const Fields& fields, std::string_view name) {
+  const Value* value = fields.Find(name);
+  if (value == nullptr || !value->is_string()) {
+    return fields.Int(name, {.least = 0, .most = kMostBytes, .absent = 0});
+  }
+  const auto bytes = ParseSize(value->get_ref<const std::string&>());
+  if (!bytes) return Wrong(fields.In(name), "must be a size such as \"4GiB\"");
+  return *bytes;
+}
+
+Result<void> ReadResources(const Fields& spec, ParsedSpec& parsed) {
+  const Value* value = spec.Find("resources");
+  if (value == nullptr) return {};
+  const Path path = spec.In("resources");
+  TIDEMILL_TRY(const Fields fields, Fields::Of(*value, path));
+  if (fields.Find("devices") != nullptr) return Wrong(fields.In("devices"), "not yet");
+  TIDEMILL_TRY_VOID(fields.Only({"cpus", "memory", "disk", "shm"}));
+  TIDEMILL_TRY(parsed.job.resources.millicpus,
+               fields.Millicpus("cpus", {.least = 1, .most = kMostMillicpus, .absent = 1000}));
+  TIDEMILL_TRY(parsed.job.resources.memory_bytes, ReadSize(fields, "memory"));
+  TIDEMILL_TRY(parsed.run.disk_bytes, ReadSize(fields, "disk"));
+  TIDEMILL_TRY(parsed.run.shm_bytes, ReadSize(fields, "shm"));
+  return {};
+}
+
+struct TimeBounds {
+  milliseconds least;
+  milliseconds most;
+  milliseconds absent;
+  std::string_view range;  // the two, for people
+};
+
+Result<milliseconds> ReadTime(const Fields& spec, std::string_view name, const TimeBounds& bounds) {
+  const Value* value = spec.Find(name);
+  if (value == nullptr) return bounds.absent;
+  std::optional<milliseconds> time;
+  if (value->is_string()) {
+    time = ParseDuration(value->get_ref<const std::string&>());
+  } else if (value->is_number()) {
+    const double ms = value->get<double>() * 1000;
+    // Past every bound is as good as just past it, and fits.
+    const double most = static_cast<double>(bounds.most.count()) + 1;
+    time = milliseconds(std::llround(std::clamp(ms, -1.0, most)));
+  }
+  if (!time) {
+    return Wrong(spec.In(name),
+                 "must be a time such as \"30m\", \"1h30m\" or \"500ms\", or a number of seconds");
+  }
+  if (*time < bounds.least || *time > bounds.most) {
+    return Wrong(spec.In(name), "must be " + std::string(bounds.range));
+  }
+  return *time;
+}
+
+Result<void> ReadMode(const Fields& spec) {
+  TIDEMILL_TRY(const std::string_view mode,
+               spec.Text("mode", {.most_bytes = limits::kNameBytes, .absent = "process"}));
+  if (mode == "process") return {};
+  const bool is_planned = mode == "container" || mode == "loop";
+  return Wrong(spec.In("mode"), is_planned ? "not yet; only \"process\"" : "must be \"process\"");
+}
+
+Result<void> CheckPiece(const TemplatePiece& piece, const Texts& params, const Path& path) {
+  if (piece.kind == TemplatePiece::Kind::kParam && !params.contains(piece.text)) {
+    std::vector<std::string_view> known;
+    for (const auto& [name, value] : params) known.push_back(name);
+    return Wrong(path, "'{params." + piece.text + "}': unknown param '" + piece.text + "'; " +
+                           HintFor(piece.text, known));
+  }
+  if (piece.kind != TemplatePiece::Kind::kUnknown) return {};
+  const std::string shown = piece.text.substr(0, limits::kNameBytes);
+  const std::string_view word = std::string_view(shown).substr(0, shown.find('.'));
+  const std::string what = "unknown template '{" + shown + "}'; ";
+  if (word == "params") return Wrong(path, what + "write '{params.NAME}'");
+  const bool is_known =
+      std::find(kTemplateWords.begin(), kTemplateWords.end(), word) != kTemplateWords.end();
+  if (is_known) return Wrong(path, what + "'" + std::string(word) + "' has no fields");
+  return Wrong(path, what + HintFor(word, {kTemplateWords.begin(), kTemplateWords.end()}) +
+                         " (for just these letters, write '{{" + shown + "}}')");
+}
+
+Result<void> CheckTemplates(std::string_view text, const Texts& params, const Path& path) {
+  for (const TemplatePiece& piece : ParseTemplate(text)) {
+    TIDEMILL_TRY_VOID(CheckPiece(piece, params, path));
+  }
+  return {};
+}
+
+Result<void> CheckTemplates(const RunSpec& run, const Fields& spec) {
+  const std::pair<std::string_view, const std::optional<std::vector<std::string>>&> lists[] = {
+      {"entrypoint", run.entrypoint}, {"command", run.command}};
+  for (const auto& [name, list] : lists) {
+    const Path in_list = spec.In(name);
+    for (std::size_t i = 0; list && i < list->size(); ++i) {
+      TIDEMILL_TRY_VOID(CheckTemplates((*list)[i], run.params, Path{&in_list, {}, i}));
+    }
+  }
+  const Path in_env = spec.In("env");
+  for (const auto& [name, value] : run.env) {
+    TIDEMILL_TRY_VOID(CheckTemplates(value, run.params, Path{&in_env, name, 0}));
+  }
+  return {};
+}
+
+// An empty entrypoint sets the image's own aside, as in Docker; then there must be a command.
+Result<void> CheckLists(const RunSpec& run, const Fields& spec) {
+  if (run.command && run.command->empty()) {
+    return Wrong(spec.In("command"), "must not be empty; leave it away to run the image's own");
+  }
+  if (run.entrypoint && run.entrypoint->empty() && !run.command) {
+    return Wrong(spec.In("entrypoint"), "is empty, so there must be a command");
+  }
+  return {};
+}
+
+Result<RunSpec> ReadRun(const Fields& spec) {
+  constexpr TimeBounds kTimeout{milliseconds(1), kMostDuration, milliseconds(0),
+                                "from 1 ms to 366 days; leave it away for none"};
+  const TimeBounds grace{milliseconds(0), kMostGrace, RunSpec().grace, "from 0 to 1 hour"};
+  RunSpec run;
+  if (spec.Find("image") != nullptr) {
+    TIDEMILL_TRY(run.image, spec.Text("image", {.most_bytes = kImageBytes}));
+  }
+  TIDEMILL_TRY(run.entrypoint, ReadList(spec, "entrypoint"));
+  TIDEMILL_TRY(run.command, ReadList(spec, "command"));
+  TIDEMILL_TRY_VOID(CheckLists(run, spec));
+  TIDEMILL_TRY(run.env, ReadEnv(spec));
+  TIDEMILL_TRY(run.params,
+               ReadTexts(spec, {"params", IsParamName, "letters, digits, '_' and '-'", SimpleOf}));
+  TIDEMILL_TRY(run.labels, ReadTexts(spec, {"labels", IsLabel,
+                                            "letters, digits, '.', '_', '-' and '/'", LabelOf}));
+  TIDEMILL_TRY(run.timeout, ReadTime(spec, "timeout", kTimeout));
+  TIDEMILL_TRY(run.grace, ReadTime(spec, "grace", grace));
+  TIDEMILL_TRY_VOID(ReadMode(spec));
+  TIDEMILL_TRY_VOID(CheckTemplates(run, spec));
+  return run;
+}
+
+}  // namespace
+
+Result<std::string> json::ReadJobName(const Fields& fields) {
+  TIDEMILL_TRY(const std::string_view name,
+               fields.Text("name", {.most_bytes = limits::kNameBytes, .absent = ""}));
+  if (!name.empty() && !IsName(name)) {
+    return Wrong(fields.In("name"),
+                 "must be letters, digits, '.', '_' and '-', and begin with a letter or digit");
+  }
+  return std::string(name);
+}
+
+Result<ParsedSpec> json::ReadSpec(const Value& value, const Path& path) {
+  TIDEMILL_TRY(const Fields fields, Fields::Of(value, path));
+  ParsedSpec parsed;
+  parsed.job.document = value.dump();
+  if (parsed.job.document.size() > limits::kSpecBytes) {
+    return Wrong(path, "is more than " + std::to_string(limits::kSpecBytes) + " bytes");
+  }
+  for (const std::string_view planned : {"input", "output"}) {
+    if (fields.Find(planned) != nullptr) return Wrong(fields.In(planned), "not yet");
+  }
+  TIDEMILL_TRY_VOID(fields.Only({"name", "image", "command", "entrypoint", "env", "params",
+                                 "labels", "resources", "timeout", "grace", "retries", "mode"}));
+  TIDEMILL_TRY(parsed.job.name, ReadJobName(fields));
+  TIDEMILL_TRY(parsed.run, ReadRun(fields));
+  TIDEMILL_TRY_VOID(ReadResources(fields, parsed));
+  TIDEMILL_TRY(
+      const std::int64_t retries,
+      fields.Int("retries", {.least = 0, .most = limits::kMaxRetries, .absent = kDefaultRetries}));
+  parsed.job.retries = static_cast<int>(retries);
+  return parsed;
+}
+
+Result<ParsedSpec> ParseSpec(std::string_view json) {
+  TIDEMILL_TRY(const Value value, json::Parse(json));
+  return json::ReadSpec(value, {});
+}
+
+SpecFault FaultOf(std::string_view reason) {
+  constexpr std::string_view kWhole = "the body";
+  constexpr std::string_view kUnknown = "unknown field '";
+  const std::size_t colon = reason.find(": ");
+  if (colon == std::string_view::npos) return {"", std::string(reason)};
+  const bool is_whole = reason.substr(0, colon) == kWhole;
+  const std::string path(is_whole ? "" : reason.substr(0, colon));
+  if (path.find(' ') != std::string::npos) return {"", std::string(reason)};  // no path after all
+  const std::string_view why = reason.substr(colon + 2);
+  // The field may hold a quote itself; what follows its last letter is always the same.
+  const std::size_t end = why.find("'; ", kUnknown.size());
+  if (!why.starts_with(kUnknown) || end == std::string_view::npos) {
+    return {path, std::string(is_whole ? why : reason)};
+  }
+  const std::string field(why.substr(kUnknown.size(), end - kUnknown.size()));
+  if (path.empty()) return {field, std::string(why)};
+  return {path + "." + field,
+          std::string(why.substr(0, end + 1)) + " in " + path + std::string(why.substr(end + 1))};
+}
+
+}  // namespace tidemill

@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "wire/spec_json.h"
+
+#include <gtest/gtest.h>
+
+#include "base/limits.h"
+#include "wire/duration.h"
+#include "wire/item_field.h"
+
+namespace tidemill {
+namespace {
+
+using std::chrono::hours;
+using std::chrono::milliseconds;
+using std::chrono::minutes;
+using std::chrono::seconds;
+
+std::string WhyNot(std::string_view json) {
+  const auto spec = ParseSpec(json);
+  return spec ? "" : spec.error().reason;
+}
+
+TEST(SpecJson, EveryFieldIsRead) {
+  const auto spec = ParseSpec(R"({
+      "name": "render", "image": "a/b:3", "entrypoint": ["/init", ""],
+      "command": ["render", "{item}\n", "{params.q}", "${HOME}", "{}"],
+      "env": {"A": "x", "_b1": 4, "C": 0.5, "D": true, "E": ""},
+      "params": {"q": 7, "a-b": "{item}"}, "labels": {"team/owner": "me"},
+      "resources": {"cpus": 0.5, "memory": "4GiB", "disk": 1000, "shm": "64MiB"},
+      "timeout": "1h30m", "grace": 2.5, "retries": 0, "mode": "process"})");
+  ASSERT_TRUE(spec) << spec.error().reason;
+  EXPECT_EQ(spec->job.name, "render");
+  EXPECT_EQ(spec->job.resources, (Resources{500, std::int64_t{4} << 30}));
+  EXPECT_EQ(spec->job.retries, 0);
+  RunSpec run;
+  run.image = "a/b:3";
+  run.entrypoint = {"/init", ""};
+  run.command = {"render", "{item}\n", "{params.q}", "${HOME}", "{}"};
+  run.env = {{"A", "x"}, {"_b1", "4"}, {"C", "0.5"}, {"D", "true"}, {"E", ""}};
+  run.params = {{"q", "7"}, {"a-b", "{item}"}};
+  run.labels = {{"team/owner", "me"}};
+  run.disk_bytes = 1000;
+  run.shm_bytes = 64 << 20;
+  run.timeout = minutes(90);
+  run.grace = milliseconds(2500);
+  EXPECT_EQ(spec->run, run);
+}
+
+TEST(SpecJson, WhatIsNotSaidHasADefault) {
+  const auto spec = ParseSpec("{}");
+  ASSERT_TRUE(spec);
+  EXPECT_EQ(spec->job, (JobSpec{"", {1000, 0}, 3, "{}"}));
+  EXPECT_EQ(spec->run, RunSpec());
+  EXPECT_EQ(spec->run.grace, seconds(10));
+}
+
+TEST(SpecJson, TheDocumentReadsAsItself) {
+  const auto spec = ParseSpec(R"({ "retries": 2, "command": ["a"] , "env": {"B": 1.50}})");
+  ASSERT_TRUE(spec);
+  EXPECT_EQ(spec->job.document, R"({"command":["a"],"env":{"B":1.5},"retries":2})");
+  const auto again = ParseSpec(spec->job.document);
+  ASSERT_TRUE(again);
+  EXPECT_EQ(again->job, spec->job);
+  EXPECT_EQ(again->run, spec->run);
+}
+
+TEST(SpecJson, AnUnknownFieldIsNamedWithTheNearest) {
+  EXPECT_EQ(WhyNot(R"({"comand":[]})"),
+            "the body: unknown field 'comand'; did you mean 'command'?");
+  EXPECT_EQ(WhyNot(R"({"resources":{"memry":1}})"),
+            "resources: unknown field 'memry'; did you mean 'memory'?");
+  EXPECT_EQ(WhyNot(R"({"zzzzzzzzzz":1})"),
+            "the body: unknown field 'zzzzzzzzzz'; known are 'name' 'image' 'command' 'entrypoint' "
+            "'env' 'params' 'labels' 'resources' 'timeout' 'grace' 'retries' 'mode'");
+  EXPECT_EQ(WhyNot(R"({"input":"{item}"})"), "input: not yet");
+  EXPECT_EQ(WhyNot(R"({"resources":{"devices":{}}})"), "resources.devices: not yet");
+}
+
+TEST(SpecJson, CommandsAreListsOfStrings) {
+  EXPECT_EQ(WhyNot(R"({"command":"a \"b\""})"), R"(command: write a list: [sh, -c, "a \"b\""])");
+  EXPECT_EQ(WhyNot("{\"entrypoint\":\"" + std::string(61, 'x') + "\"}"),
+            R"(entrypoint: write a list: [sh, -c, "..."])");
+  EXPECT_EQ(WhyNot(R"({"command":["sleep",5]})"), "command[1]: must be a string: put it in quotes");
+  EXPECT_EQ(WhyNot(R"({"command":["a",["b"]]})"), "command[1]: must be a string");
+  EXPECT_EQ(WhyNot(R"({"command":{}})"), "command: must be an array, not an object");
+  EXPECT_EQ(WhyNot(R"({"command":["a\u0000"]})"), "command[0]: must not have a NUL");
+  EXPECT_EQ(WhyNot(R"({"command":[]})"),
+            "command: must not be empty; leave it away to run the image's own");
+  EXPECT_EQ(WhyNot(R"({"entrypoint":[]})"), "entrypoint: is empty, so there must be a command");
+  EXPECT_EQ(WhyNot(R"({"entrypoint":[],"command":["a"]})"), "");
+  std::string many = "{\"command\":[\"\"";
+  for (int i = 1; i < 1024; ++i) many += ",\"\"";
+  EXPECT_EQ(WhyNot(many + "]}"), "");
+  EXPECT_EQ(WhyNot(many + ",\"\"]}"), "command: has more than 1024 elements");
+}
+
+TEST(SpecJson, NamesAndTheirTextsAreBounded) {
+  EXPECT_EQ(WhyNot(R"({"env":{"A B":"x"}})"),
+            "env: \"A B\" is no name here; they are letters, digits and '_', not beginning with a "
+            "digit, at most 64 bytes");
+  for (const char* name : {"", "1A", "A-B", "A=", "\xc3\xbc"}) {
+    EXPECT_NE(WhyNot("{\"env\":{\"" + std::string(name) + "\":\"x\"}}"), "") << name;
+  }
+  EXPECT_EQ(WhyNot(R"({"env":{"Z":"","TIDEMILL_ITEM":"x"}})"),
+            "env.TIDEMILL_ITEM: names with TIDEMILL_ are set by tidemill itself");
+  EXPECT_EQ(WhyNot(R"({"env":{"TIDEMILLX":"x"}})"), "");
+  EXPECT_EQ(WhyNot(R"({"env":{"A":null}})"), "env.A: must be a string, a number, true or false");
+  EXPECT_EQ(WhyNot(R"({"env":{"A":"\u0000"}})"), "env.A: must not have a NUL");
+  EXPECT_EQ(WhyNot(R"({"env":["A=1"]})"), "env: must be an object, not an array");
+  EXPECT_EQ(WhyNot(R"({"params":{"a.b":1}})"),
+            "params: \"a.b\" is no name here; they are letters, digits, '_' and '-', at most 64 "
+            "bytes");
+  EXPECT_EQ(WhyNot(R"({"labels":{"a":1}})"), "labels.a: must be a string: put it in quotes");
+  EXPECT_NE(WhyNot(R"({"labels":{"a: b":"1"}})"), "");
+  EXPECT_EQ(WhyNot("{\"labels\":{\"a\":\"" + std::string(257, 'x') + "\"}}"),
+            "labels.a: is longer than 256 bytes");
+  std::string many = "{\"env\":{\"A\":1";
+  for (int i = 1; i < 256; ++i) many += ",\"A" + std::to_string(i) + "\":1";
+  EXPECT_EQ(WhyNot(many + "}}"), "");
+  EXPECT_EQ(WhyNot(many + ",\"B\":1}}"), "env: has more than 256 names");
+}
+
+TEST(SpecJson, OtherFieldsAreBounded) {
+  EXPECT_EQ(WhyNot(R"({"image":""})"), "image: must not be empty");
+  EXPECT_EQ(WhyNot("{\"image\":\"" + std::string(513, 'x') + "\"}"),
+            "image: is longer than 512 bytes");
+  EXPECT_EQ(WhyNot(R"({"name":"a b"})"),
+            "name: must be letters, digits, '.', '_' and '-', and begin with a letter or digit");
+  EXPECT_EQ(WhyNot(R"({"resources":{"shm":"64M"}})"),
+            "resources.shm: must be a size such as \"4GiB\"");
+  EXPECT_EQ(WhyNot(R"({"resources":{"disk":-1}})"),
+            "resources.disk: must be from 0 to 1152921504606846976");
+  EXPECT_EQ(WhyNot(R"({"resources":{"cpus":0.0001}})"),
+            "resources.cpus: must be from 0.001 to 1000000");
+  EXPECT_EQ(WhyNot(R"({"retries":101})"), "retries: must be from 0 to 100");
+  EXPECT_EQ(WhyNot(R"({"mode":"loop"})"), "mode: not yet; only \"process\"");
+  EXPECT_EQ(WhyNot(R"({"mode":"container"})"), "mode: not yet; only \"process\"");
+  EXPECT_EQ(WhyNot(R"({"mode":"fork"})"), "mode: must be \"process\"");
+  EXPECT_EQ(WhyNot("[]"), "the body: must be an object, not an array");
+  EXPECT_EQ(WhyNot("{\"x\":\"" + std::string(limits::kSpecBytes, 'x') + "\"}"),
+            "the body: is more than 65536 bytes");
+}
+
+TEST(SpecJson, TimesAreTextOrSeconds) {
+  const auto timeout = [](std::string_view text) {
+    const auto spec = ParseSpec("{\"timeout\":" + std::string(text) + "}");
+    return spec ? spec->run.timeout : milliseconds(-1);
+  };
+  EXPECT_EQ(timeout("90"), seconds(90));
+  EXPECT_EQ(timeout("0.001"), milliseconds(1));
+  EXPECT_EQ(timeout("\"500ms\""), milliseconds(500));
+  EXPECT_EQ(timeout("\"366d\""), hours(366 * 24));
+  constexpr std::string_view kRange =
+      "timeout: must be from 1 ms to 366 days; leave it away for none";
+  for (const char* text : {"0", "-1", "\"0s\"", "1e300", "-1e300", "0.0001"}) {
+    EXPECT_EQ(WhyNot("{\"timeout\":" + std::string(text) + "}"), kRange) << text;
+  }
+  for (const char* text : {"\"90\"", "true", "null", "\"\"", "\"soon\"", "[]"}) {
+    EXPECT_EQ(WhyNot("{\"timeout\":" + std::string(text) + "}"),
+              "timeout: must be a time such as \"30m\", \"1h30m\" or \"500ms\", or a number of "
+              "seconds")
+        << text;
+  }
+  EXPECT_EQ(WhyNot(R"({"grace":0})"), "");
+  EXPECT_EQ(WhyNot(R"({"grace":"61m"})"), "grace: must be from 0 to 1 hour");
+}
+
+TEST(SpecJson, TemplatesMustStandForSomething) {
+  EXPECT_EQ(WhyNot(R"({"command":["a","{itme}"]})"),
+            "command[1]: unknown template '{itme}'; did you mean 'item'? (for just these letters, "
+            "write '{{itme}}')");
+  EXPECT_EQ(WhyNot(R"({"command":["awk","{print}"]})"),
+            "command[1]: unknown template '{print}'; known are 'item' 'index' 'count' 'job' "
+            "'attempt' 'params' (for just these letters, write '{{print}}')");
+  EXPECT_EQ(WhyNot(R"({"entrypoint":["{index.x}"]})"),
+            "entrypoint[0]: unknown template '{index.x}'; 'index' has no fields");
+  EXPECT_EQ(WhyNot(R"({"env":{"A":"{params}"}})"),
+            "env.A: unknown template '{params}'; write '{params.NAME}'");
+  EXPECT_EQ(WhyNot(R"({"env":{"A":"{params.qualty}"},"params":{"quality":1}})"),
+            "env.A: '{params.qualty}': unknown param 'qualty'; did you mean 'quality'?");
+  EXPECT_EQ(WhyNot(R"({"env":{"A":"{params.q}"}})"),
+            "env.A: '{params.q}': unknown param 'q'; there is none here");
+  EXPECT_EQ(WhyNot(R"({"command":["{item.any.field}","{{print}}","{print $1}","${x}"]})"), "");
+}
+
+TEST(SpecFault, SaysWhereAndWhat) {
+  const auto show = [](std::string_view json) {
+    const SpecFault fault = FaultOf(WhyNot(json));
+    return fault.path + " | " + fault.text;
+  };
+  EXPECT_EQ(show(R"({"resources":{"memry":1}})"),
+            "resources.memry | unknown field 'memry' in resources; did you mean 'memory'?");
+  EXPECT_EQ(show(R"({"comand":1})"), "comand | unknown field 'comand'; did you mean 'command'?");
+  EXPECT_EQ(show(R"({"retries":-1})"), "retries | retries: must be from 0 to 100");
+  EXPECT_EQ(show(R"({"command":["a: b",1]})"),
+            "command[1] | command[1]: must be a string: put it in quotes");
+  EXPECT_EQ(show("[]"), " | must be an object, not an array");
+  EXPECT_EQ(show(R"({"a":1,"a":2})"), " | the field 'a' is there twice");
+  EXPECT_TRUE(show("{").starts_with(" | not JSON: "));
+}
+
+TEST(Duration, IsReadAsPeopleWriteIt) {
+  EXPECT_EQ(ParseDuration("0s"), milliseconds(0));
+  EXPECT_EQ(ParseDuration("90s"), seconds(90));
+  EXPECT_EQ(ParseDuration("30m"), minutes(30));
+  EXPECT_EQ(ParseDuration("1h30m"), minutes(90));
+  EXPECT_EQ(ParseDuration("1d2h3m4s5ms"), hours(26) + minutes(3) + seconds(4) + milliseconds(5));
+  EXPECT_EQ(ParseDuration("366d"), milliseconds(kMostDuration));
+  for (const char* text :
+       {"", "1", "s", "1x", "-1s", "+1s", " 1s", "1s ", "1 s", "1.5h", "30m1h", "1m1m", "366d1ms",
+        "99999999999999999999s", "9223372036854775807d", "1h30", "1S"}) {
+    EXPECT_FALSE(ParseDuration(text)) << text;
+  }
+}
+
+TEST(ItemField, IsFoundByItsPath) {
+  const char* item = R"({"a":"x y","n":-1.5,"i":7,"t":true,"z":null,"o":{"p":{"q":[1, {"r":2}]}}})";
+  EXPECT_EQ(*ItemField(item, "a"), "x y");
+  EXPECT_EQ(*ItemField(item, "n"), "-1.5");
+  EXPECT_EQ(*ItemField(item, "i"), "7");
+  EXPECT_EQ(*ItemField(item, "t"), "true");
+  EXPECT_EQ(*ItemField(item, "o.p.q"), R"([1,{"r":2}])");
+  EXPECT_EQ(*ItemField(item, "o"), R"({"p":{"q":[1,{"r":2}]}})");
+  for (const char* field : {"b", "z", "a.b", "o.x", "o.p.q.0", "", "o.", ".o"}) {
+    const auto value = ItemField(item, field);
+    ASSERT_FALSE(value) << field;
+    EXPECT_EQ(value.error().code, Code::kNotFound) << field;
+  }
+  for (const char* other : {"", "[1]", "7", "{", "{\"a\":1} x"}) {
+    const auto value = ItemField(other, "a");
+    ASSERT_FALSE(value) << other;
+    EXPECT_EQ(value.error().code, Code::kInvalid) << other;
+  }
+}
+
+}  // namespace
+}  // namespace tidemill

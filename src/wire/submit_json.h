@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/result.h"
+
+// What the command line sends about jobs. The other ends are the parsers of job_json.h.
+namespace tidemill {
+
+// What a person says beside the spec.
+struct SpecEdits {
+  std::string name;                                         // empty: as the spec has it
+  std::vector<std::pair<std::string, std::string>> env;     // set, or set anew
+  std::vector<std::pair<std::string, std::string>> params;  // only those that the spec declares
+};
+
+// The spec's document with the edits in it; what else it holds is not looked at. kInvalid: a param
+// that is not declared, with the nearest one; or `env` or `params` is no object.
+Result<std::string> EditSpec(std::string_view document, const SpecEdits& edits);
+
+// POST /v1/jobs
+std::string FormatNewJob(std::string_view key, std::string_view document);
+// PUT .../parts/{number}
+std::string FormatRange(std::int64_t items);
+// POST .../seal
+std::string FormatSeal(std::int64_t parts);
+// POST .../retry: these items, or if there are none all that have failed.
+std::string FormatRetry(const std::vector<std::int64_t>& items);
+
+}  // namespace tidemill
