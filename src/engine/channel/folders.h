@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "base/fd.h"
+#include "base/random.h"
+#include "base/result.h"
+#include "net/asio_loop.h"
+#include "net/thread_pool.h"
+
+namespace tidemill {
+
+// The folders of an engine's containers on this machine:
+//
+//   ROOT/containers/NAME/run/      only the agent writes; a container sees its socket here
+//   ROOT/containers/NAME/scratch/  the container's own
+//
+// A folder is locked for as long as the process that made it lives, so what is not locked is what
+// an earlier life has left. Removing them may take long and is done on another thread. Loop thread
+// only.
+class ContainerFolders {
+ public:
+  ContainerFolders(AsioLoop& loop, std::string root);
+  // Waits for what is being removed.
+  ~ContainerFolders();
+
+  // A name that was never used. kUnavailable: the disk is full, or we may not write there.
+  Result<std::string> Make();
+  std::string PathOf(const std::string& name) const;
+  // Nothing may run in the container any more. Symbolic links are not followed. What cannot be
+  // removed is left to RemoveStale. `done` does not come after this object is gone.
+  void Remove(const std::string& name, std::function<void()> done);
+  // Removes all folders that nobody holds.
+  void RemoveStale(std::function<void()> done);
+
+ private:
+  void RunWork(std::function<void()> work, std::function<void()> done);
+
+  // Constant after construction.
+  const std::string root_;
+  // Loop thread only.
+  SystemRandom random_;
+  std::map<std::string, Fd> locks_;
+  const std::shared_ptr<char> alive_ = std::make_shared<char>();
+  ThreadPool pool_;
+};
+
+}  // namespace tidemill

@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/docker/docker_container.h"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "engine/channel/process_use.h"
+#include "engine/docker/image_name.h"
+
+namespace tidemill {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+constexpr seconds kHelloWithin{15};
+// The Engine is asked how a container ended only as long as somebody would wait for it.
+constexpr seconds kExplainWithin{5};
+constexpr seconds kInspectWithin{30};
+// Between tries to remove it: soon at first, for the Engine may be at it already, then as seldom as
+// the sweep. There is no last try: what cannot be removed is still there.
+constexpr milliseconds kFirstPause{50};
+constexpr seconds kLastPause{30};
+constexpr std::size_t kPeersMost = 4;
+// More than a build of many processes needs; a fork bomb ends here.
+constexpr std::int64_t kPidsMost = 4096;
+
+constexpr char kInitInside[] = "/.tidemill/init";
+constexpr char kRunInside[] = "/.tidemill/run";
+constexpr char kSocketName[] = "agent.sock";
+constexpr char kScratchInside[] = "/.tidemill/scratch";
+
+class Handle : public Container {
+ public:
+  explicit Handle(std::shared_ptr<DockerContainer> container) : container_(std::move(container)) {}
+  ~Handle() override { container_->Leave(); }
+  void Run(ItemRun run) override { container_->Run(std::move(run)); }
+  void Stop(std::uint64_t number) override { container_->Stop(number); }
+  ContainerUse Use() const override { return container_->Use(); }
+
+ private:
+  const std::shared_ptr<DockerContainer> container_;
+};
+
+}  // namespace
+
+DockerContainer::DockerContainer(const DockerDeps& deps, ContainerSpec spec,
+                                 ContainerEvents& events, Opened opened)
+    : deps_(deps), spec_(std::move(spec)), events_(&events), opened_(std::move(opened)) {}
+
+DockerContainer::~DockerContainer() { deps_.loop.Cancel(timer_); }
+
+void DockerContainer::Open(std::function<void()> on_gone) {
+  on_gone_ = std::move(on_gone);
+  deps_.images.Get(spec_.image, [self = shared_from_this()](Result<DockerImage> image) {
+    if (self->closed_) return;
+    if (!image) return self->Fail(std::move(image).error());
+    self->Create(*image);
+  });
+}
+
+void DockerContainer::Create(const DockerImage& image) {
+  image_ = image;
+  auto folder = deps_.folders.Make();
+  if (!folder) return Fail(std::move(folder).error());
+  folder_ = *std::move(folder);
+  const std::string socket = deps_.folders.PathOf(folder_) + "/run/" + kSocketName;
+  auto listener =
+      UnixListener::Listen(deps_.loop, socket, [this](UnixPeer peer) { OnPeer(std::move(peer)); });
+  if (!listener) return Fail(std::move(listener).error());
+  listener_ = *std::move(listener);
+  name_ = "tidemill-" + folder_;
+  deps_.api.Create(name_, CreateBody(), [self = shared_from_this()](Result<void> created) {
+    if (self->closed_) return;
+    if (!created) return self->Fail(std::move(created).error());
+    self->Start();
+  });
+}
+
+DockerCreate DockerContainer::CreateBody() const {
+  const std::string path = deps_.folders.PathOf(folder_);
+  constexpr std::int64_t kNanoOfMilli = 1'000'000;
+  DockerCreate create;
+  create.image = image_.id;  // and not its name, which may have come to mean another one since
+  create.entrypoint = {kInitInside};
+  create.command = {"--socket", std::string(kRunInside) + "/" + kSocketName, "--scratch",
+                    kScratchInside};
+  create.labels = {{kDockerAgentLabel, deps_.agent_id},
+                   {kDockerJobLabel, std::to_string(spec_.job.number)}};
+  create.mounts = {{deps_.init_path, kInitInside, true},
+                   {path + "/run", kRunInside, true},
+                   {path + "/scratch", kScratchInside, false}};
+  create.nano_cpus = spec_.limits.millicpus * kNanoOfMilli;
+  create.memory_bytes = spec_.limits.memory_bytes;
+  create.shm_bytes = spec_.shm_bytes;
+  create.pids = kPidsMost;
+  return create;
+}
+
+void DockerContainer::Start() {
+  deps_.api.Start(name_, [self = shared_from_this()](Result<void> started) {
+    if (self->closed_) return;
+    if (!started) return self->Fail(std::move(started).error());
+    self->Greet();
+  });
+}
+
+// The socket stands where any process of the container can reach it, so only its first process,
+// which the Engine names, is let in.
+void DockerContainer::Greet() {
+  timer_ = deps_.loop.After(kHelloWithin, [this] { OnBroken("no Hello from init in time"); });
+  deps_.api.Inspect(name_, kInspectWithin, [self = shared_from_this()](auto state) {
+    if (self->closed_ || self->ending_) return;
+    if (state && state->running && state->pid > 0) {
+      self->pid_ = state->pid;
+      return self->Match();
+    }
+    std::string reason = "the container ended at once";
+    if (state) reason += ", with exit code " + std::to_string(state->exit_code);
+    if (state && !state->error.empty()) reason += ": " + state->error;
+    if (!state && state.error().code != Code::kNotFound) reason = state.error().reason;
+    self->Fail({Code::kUnavailable, std::move(reason)});
+  });
+}
+
+void DockerContainer::OnPeer(UnixPeer peer) {
+  if (peers_.size() < kPeersMost) peers_.push_back(std::move(peer));
+  if (pid_ != 0) Match();
+}
+
+void DockerContainer::Match() {
+  const auto init = std::find_if(peers_.begin(), peers_.end(),
+                                 [this](const UnixPeer& peer) { return peer.pid == pid_; });
+  if (init != peers_.end()) {
+    channel_.emplace(deps_.loop, std::move(init->socket), *this);
+    listener_.reset();
+  }
+  peers_.clear();
+}
+
+void DockerContainer::OnHello() {
+  deps_.loop.Cancel(timer_);
+  memory_ = CgroupMemory::Of(static_cast<pid_t>(pid_), {});
+  std::exchange(opened_, nullptr)(std::make_unique<Handle>(shared_from_this()));
+}
+
+void DockerContainer::Run(ItemRun run) {
+  if (!channel_) return;
+  run.env.push_back(std::string("TIDEMILL_SCRATCH=") + kScratchInside);
+  channel_->Run(run, ComposeArgv(image_, run.entrypoint, run.command));
+}
+
+void DockerContainer::Stop(std::uint64_t number) {
+  if (channel_) channel_->Stop(number);
+}
+
+ContainerUse DockerContainer::Use() const {
+  return channel_ ? UseOf(static_cast<pid_t>(pid_)) : ContainerUse{};
+}
+
+void DockerContainer::OnLog(std::uint64_t number, std::string_view bytes) {
+  if (events_ != nullptr) events_->OnLog(number, bytes);
+}
+
+void DockerContainer::OnEnd(const ItemEnd& end) {
+  ItemEnd measured = end;
+  if (memory_) {
+    const std::int64_t peak = memory_->TakePeak().value_or(0);
+    if (end.start_ms != 0) measured.memory_bytes = std::max(peak, end.memory_bytes);
+  }
+  if (events_ != nullptr) events_->OnEnd(measured);
+}
+
+void DockerContainer::OnBroken(const std::string& reason) {
+  if (ending_) return;
+  ending_ = true;
+  channel_.reset();
+  listener_.reset();
+  deps_.loop.Cancel(timer_);
+  Explain(reason, [self = shared_from_this()](std::string why) {
+    if (self->closed_) return;
+    self->Remove();
+    if (self->opened_) {
+      std::exchange(self->opened_, nullptr)(tidemill::Fail(Code::kUnavailable, std::move(why)));
+    } else if (self->events_ != nullptr) {
+      std::exchange(self->events_, nullptr)->OnGone(why);
+    }
+  });
+}
+
+void DockerContainer::Explain(const std::string& reason, std::function<void(std::string)> then) {
+  deps_.api.Inspect(name_, kExplainWithin, [reason, then = std::move(then)](auto state) {
+    std::string why = reason;
+    if (state && !state->running) {
+      why += " (exit code " + std::to_string(state->exit_code);
+      why += state->out_of_memory ? ", out of memory)" : ")";
+    }
+    then(std::move(why));
+  });
+}
+
+void DockerContainer::Fail(Error error) {
+  End();
+  if (opened_) std::exchange(opened_, nullptr)(tl::unexpected(std::move(error)));
+}
+
+void DockerContainer::Leave() {
+  events_ = nullptr;
+  End();
+}
+
+void DockerContainer::End() {
+  if (ending_ || closed_) return;
+  ending_ = true;
+  channel_.reset();
+  listener_.reset();
+  peers_.clear();
+  deps_.loop.Cancel(timer_);
+  Remove();
+}
+
+void DockerContainer::Remove() {
+  const auto self = shared_from_this();
+  const auto forget = [self] {
+    if (!self->closed_) self->on_gone_();
+  };
+  if (folder_.empty()) {
+    timer_ = deps_.loop.After(Duration::zero(), forget);
+    return;
+  }
+  if (name_.empty()) return deps_.folders.Remove(folder_, forget);
+  deps_.api.Remove(name_, [self, forget](Result<void> removed) {
+    if (self->closed_) return;
+    if (removed) return self->deps_.folders.Remove(self->folder_, forget);
+    self->pause_ = std::clamp<Duration>(2 * self->pause_, kFirstPause, kLastPause);
+    self->timer_ = self->deps_.loop.After(self->pause_, [self] { self->Remove(); });
+  });
+}
+
+void DockerContainer::Close() {
+  closed_ = true;
+  events_ = nullptr;
+  opened_ = nullptr;
+  deps_.loop.Cancel(timer_);
+  channel_.reset();
+  listener_.reset();
+  peers_.clear();
+}
+
+}  // namespace tidemill

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/docker/docker_engine.h"
+
+#include <algorithm>
+#include <chrono>
+#include <functional>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "engine/channel/folders.h"
+#include "engine/docker/docker_api.h"
+#include "engine/docker/docker_container.h"
+#include "engine/docker/docker_images.h"
+
+namespace tidemill {
+namespace {
+
+constexpr std::chrono::seconds kSweepEvery{30};
+// A container takes the Engine some seconds to kill; an Engine that needs longer for what a crash
+// has left is not well.
+constexpr int kSweepRounds = 50;
+constexpr std::chrono::milliseconds kSweepPause{200};
+
+}  // namespace
+
+// Removes containers and folders that bear our name and are not ours: those of an earlier life, and
+// those that a restarted Engine brought back.
+class DockerEngine::Sweeper : public std::enable_shared_from_this<DockerEngine::Sweeper> {
+ public:
+  using Done = std::function<void(Result<void>)>;
+  Sweeper(State& state, Done done) : state_(state), done_(std::move(done)) {}
+
+  void Look();
+
+ private:
+  void OnListed(const std::vector<std::string>& strays);
+
+  State& state_;
+  const Done done_;
+  int rounds_ = 0;
+  std::size_t removing_ = 0;
+  std::string why_;  // the last one could not be removed
+};
+
+struct DockerEngine::State {
+  State(AsioLoop& a_loop, DockerEngineOptions some_options)
+      : loop(a_loop),
+        options(std::move(some_options)),
+        folders(loop, options.state_folder),
+        api(loop, options.socket_path),
+        images(loop, api) {}
+
+  bool IsOurs(const std::string& name) const {
+    return std::any_of(containers.begin(), containers.end(),
+                       [&name](const auto& each) { return each->name() == name; });
+  }
+
+  void Sweep(Sweeper::Done done) { std::make_shared<Sweeper>(*this, std::move(done))->Look(); }
+
+  void SweepLater() {
+    loop.Cancel(sweep_timer);
+    sweep_timer = loop.After(kSweepEvery, [this] {
+      // What went wrong now may go right the next time; Recover is what tells somebody.
+      Sweep([this](Result<void>) { SweepLater(); });
+    });
+  }
+
+  AsioLoop& loop;
+  const DockerEngineOptions options;
+  ContainerFolders folders;
+  // What a call under way holds of the containers is dropped with `api`, after the set of them.
+  DockerApi api;
+  DockerImages images;
+  std::set<std::shared_ptr<DockerContainer>> containers;
+  TimerId sweep_timer = TimerId::kNone;
+  // Tells a sweep under way whether this is still there.
+  const std::shared_ptr<char> alive = std::make_shared<char>();
+};
+
+void DockerEngine::Sweeper::Look() {
+  state_.api.List(kDockerAgentLabel, state_.options.agent_id,
+                  [self = shared_from_this()](Result<std::vector<std::string>> names) {
+                    if (!names) return self->done_(tl::unexpected(names.error()));
+                    std::erase_if(*names,
+                                  [&](const auto& name) { return self->state_.IsOurs(name); });
+                    self->OnListed(*names);
+                  });
+}
+
+void DockerEngine::Sweeper::OnListed(const std::vector<std::string>& strays) {
+  const auto self = shared_from_this();
+  if (strays.empty()) {
+    return state_.folders.RemoveStale([self] { self->done_({}); });
+  }
+  if (rounds_++ == kSweepRounds) {
+    return done_(Fail(Code::kUnavailable, std::to_string(strays.size()) +
+                                              " containers of an earlier life cannot be "
+                                              "removed: " +
+                                              why_));
+  }
+  removing_ = strays.size();
+  for (const std::string& name : strays) {
+    state_.api.Remove(name, [self](Result<void> removed) {
+      if (!removed) self->why_ = removed.error().reason;
+      if (--self->removing_ > 0) return;
+      self->state_.loop.After(kSweepPause, [self, alive = std::weak_ptr<char>(self->state_.alive)] {
+        if (!alive.expired()) self->Look();
+      });
+    });
+  }
+}
+
+DockerEngine::DockerEngine(AsioLoop& loop, DockerEngineOptions options)
+    : state_(std::make_unique<State>(loop, std::move(options))) {}
+
+DockerEngine::~DockerEngine() {
+  state_->loop.Cancel(state_->sweep_timer);
+  for (const auto& container : state_->containers) container->Close();
+}
+
+void DockerEngine::Recover(Done<EngineInfo> done) {
+  State* const state = state_.get();
+  state->api.Connect([state, done = std::move(done)](Result<DockerVersion> version) {
+    if (!version) return done(tl::unexpected(version.error()));
+    state->Sweep([state, done, name = "docker " + version->version](Result<void> swept) {
+      state->SweepLater();
+      if (!swept) return done(tl::unexpected(swept.error()));
+      done(EngineInfo{name, true});
+    });
+  });
+}
+
+void DockerEngine::Open(const ContainerSpec& spec, ContainerEvents& events,
+                        Done<std::unique_ptr<Container>> done) {
+  State* const state = state_.get();
+  const DockerDeps deps{state->loop,
+                        state->api,
+                        state->images,
+                        state->folders,
+                        state->options.init_path,
+                        state->options.agent_id};
+  const auto container = std::make_shared<DockerContainer>(deps, spec, events, std::move(done));
+  state->containers.insert(container);
+  container->Open([state, key = container.get()] {
+    std::erase_if(state->containers, [key](const auto& each) { return each.get() == key; });
+  });
+}
+
+std::size_t DockerEngine::containers() const { return state_->containers.size(); }
+
+}  // namespace tidemill

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <string>
+
+#include "engine/engine.h"
+#include "net/asio_loop.h"
+
+namespace tidemill {
+
+struct DockerEngineOptions {
+  std::string socket_path = "/var/run/docker.sock";
+  std::string state_folder = {};  // as the Engine sees it too: containers mount folders of it
+  std::string init_path = {};     // of tidemill-init; containers mount it
+  // What tells our containers from those of other agents of this machine.
+  std::string agent_id = {};
+};
+
+// Runs items in containers of a Docker Engine. Nothing of a container outlives it: not its folder,
+// not its file system. What a crash leaves is found by its label, at Recover and every 30 seconds.
+// Loop thread only.
+class DockerEngine : public Engine {
+ public:
+  DockerEngine(AsioLoop& loop, DockerEngineOptions options);
+  ~DockerEngine() override;
+
+  void Recover(Done<EngineInfo> done) override;
+  void Open(const ContainerSpec& spec, ContainerEvents& events,
+            Done<std::unique_ptr<Container>> done) override;
+  std::size_t containers() const override;
+
+ private:
+  class Sweeper;
+  struct State;
+  const std::unique_ptr<State> state_;
+};
+
+}  // namespace tidemill

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "engine/docker/cgroup_memory.h"
+#include "engine/docker/docker_api.h"
+#include "engine/docker/image_name.h"
+
+namespace tidemill {
+namespace {
+
+using Words = std::vector<std::string>;
+
+TEST(ComposeArgv, DoesAsDockerDoes) {
+  struct Case {
+    Words image_entrypoint, image_command;
+    std::optional<Words> entrypoint, command;
+    Words argv;
+  };
+  const Case cases[] = {
+      {{}, {"c"}, {}, {}, {"c"}},
+      {{"e"}, {}, {}, {}, {"e"}},
+      {{"e"}, {"c"}, {}, {}, {"e", "c"}},
+      {{"e"}, {"c"}, {}, Words{"x", "y"}, {"e", "x", "y"}},
+      {{}, {"c"}, {}, Words{"x"}, {"x"}},
+      {{"e"}, {"c"}, Words{"n"}, {}, {"n"}},
+      {{"e"}, {"c"}, Words{"n"}, Words{"x"}, {"n", "x"}},
+      {{"e"}, {"c"}, Words{}, Words{"x"}, {"x"}},
+      {{"e"}, {"c"}, {}, Words{}, {"e"}},
+      {{}, {}, Words{"n"}, {}, {"n"}},
+  };
+  for (const Case& each : cases) {
+    const DockerImage image{"id", each.image_entrypoint, each.image_command};
+    EXPECT_EQ(*ComposeArgv(image, each.entrypoint, each.command), each.argv);
+  }
+  EXPECT_EQ(ComposeArgv({}, {}, {}).error().code, Code::kInvalid);
+  EXPECT_EQ(ComposeArgv({"id", {}, {"c"}}, Words{}, {}).error().code, Code::kInvalid);
+}
+
+TEST(ImageName, AlwaysHasATag) {
+  EXPECT_EQ(*ParseImageName("a"), (ImageName{"a", "latest"}));
+  EXPECT_EQ(*ParseImageName("a:1"), (ImageName{"a", "1"}));
+  EXPECT_EQ(*ParseImageName("host:5000/a"), (ImageName{"host:5000/a", "latest"}));
+  EXPECT_EQ(*ParseImageName("host:5000/a/b:v2"), (ImageName{"host:5000/a/b", "v2"}));
+  EXPECT_EQ(*ParseImageName("a@sha256:12"), (ImageName{"a", "sha256:12"}));
+  EXPECT_EQ(*ParseImageName("h:1/a:t@sha256:12"), (ImageName{"h:1/a", "sha256:12"}));
+  for (const char* bad :
+       {"", "/a", "a/", "a//b", "a/../b", "a b", "a?b", "a:", "@sha256:1", "a\n"}) {
+    EXPECT_FALSE(ParseImageName(bad)) << bad;
+  }
+}
+
+TEST(PullError, TellsWhatWillNeverWorkFromWhatMay) {
+  const std::pair<const char*, Code> cases[] = {
+      {"manifest for a:1 not found: manifest unknown", Code::kInvalid},
+      {"pull access denied for a, repository does not exist or may require 'docker login'",
+       Code::kInvalid},
+      {"unauthorized: authentication required", Code::kInvalid},
+      {"no matching manifest for linux/arm64/v8 in the manifest list entries", Code::kInvalid},
+      {"Get https://r/v2/: dial tcp: lookup r on 1.1.1.1:53: no such host", Code::kUnavailable},
+      {"Get https://r/v2/: net/http: TLS handshake timeout", Code::kUnavailable},
+      {"toomanyrequests: You have reached your pull rate limit", Code::kUnavailable},
+      {"write /var/lib/docker: no space left on device", Code::kUnavailable},
+  };
+  for (const auto& [message, code] : cases) {
+    const Error error = PullError("a:1", message);
+    EXPECT_EQ(error.code, code) << message;
+    EXPECT_NE(error.reason.find("'a:1'"), std::string::npos);
+  }
+}
+
+TEST(StartError, BlamesTheImageOnlyForWhatIsItsOwn) {
+  EXPECT_EQ(StartError(500, "exec /.tidemill/init: exec format error").code, Code::kInvalid);
+  EXPECT_EQ(StartError(500, "unable to find user x: no matching entries").code, Code::kInvalid);
+  EXPECT_EQ(StartError(400, "whatever").code, Code::kInvalid);
+  EXPECT_EQ(StartError(500, "no space left on device").code, Code::kUnavailable);
+}
+
+TEST(NegotiateApi, SpeaksNoNewerVersionThanItKnowsAndRefusesOldOnes) {
+  EXPECT_EQ(*NegotiateApi({"20.10.24", "1.41"}), "1.41");
+  EXPECT_EQ(*NegotiateApi({"27.0", "1.47"}), "1.47");
+  EXPECT_EQ(*NegotiateApi({"99", "1.99"}), "1.47");
+  for (const char* old : {"1.40", "1.9", "2.0", "", "1.", "1.x"}) {
+    EXPECT_EQ(NegotiateApi({"19.03", old}).error().code, Code::kUnavailable) << old;
+  }
+  const std::string reason = NegotiateApi({"19.03", "1.40"}).error().reason;
+  EXPECT_NE(reason.find("1.40"), std::string::npos);
+  EXPECT_NE(reason.find("1.41"), std::string::npos);
+}
+
+class CgroupMemoryTest : public testing::Test {
+ protected:
+  CgroupMemoryTest() {
+    char name[] = "/tmp/tidemill-cgroup-XXXXXX";
+    folder_ = mkdtemp(name);
+  }
+  ~CgroupMemoryTest() override { std::filesystem::remove_all(folder_); }
+
+  void Write(const std::string& path, const std::string& text) {
+    const std::filesystem::path whole = folder_ + "/" + path;
+    std::filesystem::create_directories(whole.parent_path());
+    std::ofstream(whole) << text;
+  }
+  std::optional<CgroupMemory> Of(pid_t pid) {
+    return CgroupMemory::Of(pid, {folder_ + "/proc", folder_ + "/cgroup"});
+  }
+  std::string folder_;
+};
+
+TEST_F(CgroupMemoryTest, ReadsVersionOneAndSetsItBack) {
+  Write("proc/7/cgroup", "5:devices:/d\n4:memory:/docker/abc\n0::/\n");
+  const std::string file = "cgroup/memory/docker/abc/memory.max_usage_in_bytes";
+  Write(file, "123\n");
+  auto memory = Of(7);
+  ASSERT_TRUE(memory);
+  Write(file, "4567890\n");
+  EXPECT_EQ(memory->TakePeak(), 4567890);
+  Write(file, "99\n");
+  EXPECT_EQ(memory->TakePeak(), 99);
+}
+
+TEST_F(CgroupMemoryTest, ReadsVersionTwo) {
+  Write("proc/7/cgroup", "0::/system.slice/docker-abc.scope\n");
+  const std::string file = "cgroup/system.slice/docker-abc.scope/memory.peak";
+  Write(file, "1\n");
+  auto memory = Of(7);
+  ASSERT_TRUE(memory);
+  Write(file, "77\n");
+  EXPECT_EQ(memory->TakePeak(), 77);
+}
+
+TEST_F(CgroupMemoryTest, IsAbsentWhereItCannotBeHad) {
+  EXPECT_FALSE(Of(7));
+  Write("proc/7/cgroup", "0::/none\n");
+  EXPECT_FALSE(Of(7));
+  Write("proc/7/cgroup", "4:memory:/../../etc\n");
+  EXPECT_FALSE(Of(7));
+  Write("proc/7/cgroup", "nonsense\n:\n\n");
+  EXPECT_FALSE(Of(7));
+}
+
+}  // namespace
+}  // namespace tidemill

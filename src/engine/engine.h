@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/loop.h"
+#include "base/result.h"
+#include "model/ids.h"
+#include "model/job.h"
+
+namespace tidemill {
+
+// What a container is made from.
+struct ContainerSpec {
+  JobId job;
+  std::string image;           // empty: none was given
+  Resources limits;            // what it may use; memory of 0 means no limit
+  std::int64_t shm_bytes = 0;  // of /dev/shm; 0: the engine's own default
+};
+
+// One attempt at an item, ready to be run.
+struct ItemRun {
+  std::uint64_t number = 0;  // chosen by the caller; not 0, never used twice in one container
+  // As Docker does it: a command replaces the image's CMD, an entrypoint replaces its ENTRYPOINT
+  // and, with it, its CMD. Neither: the image's own run.
+  std::optional<std::vector<std::string>> entrypoint;
+  std::optional<std::vector<std::string>> command;
+  std::vector<std::string> env;  // NAME=value; comes after the image's. TIDEMILL_SCRATCH is added
+  Duration timeout{};            // zero: none
+  Duration grace{};              // between SIGTERM and SIGKILL
+};
+
+// What became of it.
+struct ItemEnd {
+  enum class How : std::uint8_t {
+    kExited,
+    kSignalled,
+    kNotStarted,  // there is no such program, or it cannot be run
+    kTimedOut,
+    kStopped,  // by Stop, before it ran or while it did
+  };
+  std::uint64_t number = 0;
+  How how = How::kExited;
+  std::int32_t exit = 0;      // the exit code, or 128 + signal; 127 or 126 if it was not started
+  std::int64_t start_ms = 0;  // since 1970; 0 if it never ran
+  Duration duration{};
+  Duration cpu{};
+  std::int64_t memory_bytes = 0;  // the peak
+  bool operator==(const ItemEnd&) const = default;
+};
+
+// What a container tells whoever opened it. On the loop thread, and never from inside a call of
+// Engine or Container. Whoever gets OnEnd or OnGone may destroy the container in it.
+class ContainerEvents {
+ public:
+  virtual ~ContainerEvents() = default;
+  virtual void OnLog(std::uint64_t number, std::string_view bytes) = 0;
+  // Once for each Run, in their order, unless OnGone comes before.
+  virtual void OnEnd(const ItemEnd& end) = 0;
+  // The container has ended, by itself or because it broke the rules: nothing more comes of it, and
+  // of runs without an end nobody knows what became.
+  virtual void OnGone(const std::string& reason) = 0;
+};
+
+// What a container uses.
+struct ContainerUse {
+  Duration cpu{};                 // since it was opened
+  std::int64_t memory_bytes = 0;  // now
+};
+
+// A container that is warm: any number of items run in it, one after the other, each in a fresh
+// process. Leftovers of one are killed and its scratch folder is emptied before the next begins.
+class Container {
+ public:
+  // Ends it, with all that runs in it. No event comes from here on.
+  virtual ~Container() = default;
+  // Waits its turn behind those before it.
+  virtual void Run(ItemRun run) = 0;
+  // Ends a run: SIGTERM, then SIGKILL after its grace. Its end comes as any other; of one that is
+  // over, nothing.
+  virtual void Stop(std::uint64_t number) = 0;
+  virtual ContainerUse Use() const = 0;
+};
+
+struct EngineInfo {
+  std::string name;       // "docker 20.10.24", "process"
+  bool enforces = false;  // the limits of a container; else an item may use more than it asked for
+};
+
+// Runs containers on this machine. Loop thread only.
+class Engine {
+ public:
+  template <typename T>
+  using Done = std::function<void(Result<T>)>;
+
+  // Ends all containers, as far as that can be done at once; the next Recover ends the rest.
+  virtual ~Engine() = default;
+  // Ends whatever an earlier life of this agent has left behind, and says who the engine is. To be
+  // called first, and again after an outage. kUnavailable: it cannot be reached; the reason tells a
+  // person what to do.
+  virtual void Recover(Done<EngineInfo> done) = 0;
+  // Gets the image if it is not here yet, and starts a container; `events` must outlive it.
+  //   kInvalid      this spec will never run here: no such image, no right to it, no image named
+  //   kUnavailable  try again later
+  virtual void Open(const ContainerSpec& spec, ContainerEvents& events,
+                    Done<std::unique_ptr<Container>> done) = 0;
+  // How many containers there are, or are being made or ended.
+  virtual std::size_t containers() const = 0;
+};
+
+}  // namespace tidemill

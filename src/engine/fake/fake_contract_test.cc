@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <chrono>
+#include <memory>
+
+#include <gtest/gtest.h>
+
+#include "base/random.h"
+#include "base/virtual_loop.h"
+#include "engine/engine_contract.h"
+#include "engine/fake/fake_engine.h"
+
+namespace tidemill {
+namespace {
+
+class FakeHolder : public EngineHolder {
+ public:
+  FakeHolder() {
+    FakeEngine::Play play;
+    play.run = [](const ItemRun& run) {
+      const auto& words = *run.command;
+      FakeRun fake{.exit = std::stoi(words[1]), .log = words[0]};
+      if (words[2] == "sleeps") fake.takes = std::chrono::hours(1);
+      return fake;
+    };
+    engine_ = std::make_unique<FakeEngine>(loop_, std::move(play));
+  }
+  Engine& engine() override { return *engine_; }
+  void DestroyEngine() override { engine_.reset(); }
+  ContainerSpec Spec() const override { return {}; }
+  std::vector<std::string> Command(const Play& play) const override {
+    return {play.print, std::to_string(play.exit), play.sleeps ? "sleeps" : ""};
+  }
+  void RunUntil(const std::function<bool()>& is_true) override {
+    constexpr int kSteps = 100'000;
+    for (int i = 0; i < kSteps && !is_true(); ++i) {
+      if (!loop_.Step()) break;
+    }
+    EXPECT_TRUE(is_true());
+  }
+
+ private:
+  SeededRandom random_{1};
+  VirtualLoop loop_{random_};
+  std::unique_ptr<FakeEngine> engine_;
+};
+
+}  // namespace
+
+INSTANTIATE_TEST_SUITE_P(Fake, EngineTest, testing::Values(EngineMaker([](const std::string&) {
+                           return std::make_unique<FakeHolder>();
+                         })));
+
+}  // namespace tidemill

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/fake/fake_engine.h"
+
+#include <algorithm>
+#include <deque>
+#include <set>
+#include <utility>
+
+namespace tidemill {
+
+// Shared with what is under way on the loop, which may come after the engine is gone.
+struct FakeEngine::State {
+  Loop& loop;
+  const Play play;
+  bool alive = true;
+  std::size_t opening = 0;
+  std::set<FakeContainer*> containers = {};
+};
+
+class FakeEngine::FakeContainer : public Container {
+ public:
+  FakeContainer(std::shared_ptr<State> state, ContainerEvents& events)
+      : state_(std::move(state)), events_(events) {
+    state_->containers.insert(this);
+  }
+  ~FakeContainer() override { state_->containers.erase(this); }
+
+  void Run(ItemRun run) override {
+    const bool is_idle = runs_.empty();
+    runs_.push_back({std::move(run)});
+    if (is_idle) BeginNext();
+  }
+
+  void Stop(std::uint64_t number) override {
+    for (Waiting& waiting : runs_) {
+      if (waiting.run.number != number || waiting.stopped) continue;
+      waiting.stopped = true;
+      if (&waiting == &runs_.front()) {
+        Later(Duration::zero(), [this, number] { EndFirst(number, ItemEnd::How::kStopped, 143); });
+      }
+    }
+  }
+
+  // One processor and a MiB while something runs.
+  ContainerUse Use() const override {
+    const TimePoint now = state_->loop.Now();
+    return {.cpu = now.time_since_epoch(), .memory_bytes = runs_.empty() ? 0 : 1 << 20};
+  }
+
+  void Lose(const std::string& reason) {
+    Later(Duration::zero(), [this, reason] { events_.OnGone(reason); });
+  }
+
+ private:
+  struct Waiting {
+    ItemRun run;
+    bool stopped = false;
+    TimePoint began{};
+  };
+
+  // Comes only while this container lives.
+  void Later(Duration delay, std::function<void()> call) {
+    state_->loop.After(delay, [alive = std::weak_ptr<char>(alive_), call = std::move(call)] {
+      if (!alive.expired()) call();
+    });
+  }
+
+  void BeginNext() {
+    if (runs_.empty()) return;
+    Waiting& first = runs_.front();
+    const std::uint64_t number = first.run.number;
+    if (first.stopped) {
+      return Later(Duration::zero(),
+                   [this, number] { EndFirst(number, ItemEnd::How::kStopped, 0); });
+    }
+    first.began = state_->loop.Now();
+    const FakeRun play = state_->play.run(first.run);
+    const Duration timeout = first.run.timeout;
+    const bool is_late = timeout > Duration::zero() && play.takes > timeout;
+    Later(is_late ? timeout : play.takes, [this, number, play, is_late] {
+      if (runs_.empty() || runs_.front().run.number != number) return;  // it was stopped
+      if (play.ends_container) return events_.OnGone("the play says so");
+      if (!play.log.empty()) events_.OnLog(number, play.log);
+      EndFirst(number, is_late ? ItemEnd::How::kTimedOut : ItemEnd::How::kExited,
+               is_late ? 143 : play.exit);
+    });
+  }
+
+  void EndFirst(std::uint64_t number, ItemEnd::How how, std::int32_t exit) {
+    if (runs_.empty() || runs_.front().run.number != number) return;
+    const TimePoint began = runs_.front().began;
+    const bool ran = began != TimePoint{};
+    runs_.pop_front();
+    ItemEnd end{.number = number, .how = how, .exit = exit};
+    if (ran) {
+      end.start_ms = 1 + began.time_since_epoch().count() / 1000;
+      end.duration = end.cpu = std::max(state_->loop.Now() - began, Duration(1));
+      end.memory_bytes = 1 << 20;
+    }
+    // Last: it may destroy this container.
+    BeginNext();
+    events_.OnEnd(end);
+  }
+
+  const std::shared_ptr<State> state_;
+  ContainerEvents& events_;
+  const std::shared_ptr<char> alive_ = std::make_shared<char>();
+  std::deque<Waiting> runs_;
+};
+
+FakeEngine::FakeEngine(Loop& loop, Play play)
+    : state_(std::make_shared<State>(State{loop, std::move(play)})) {}
+
+FakeEngine::~FakeEngine() { state_->alive = false; }
+
+void FakeEngine::Recover(Done<EngineInfo> done) {
+  state_->loop.After(Duration::zero(), [state = state_, done = std::move(done)] {
+    if (!state->alive) return;
+    const Result<void> answer = state->play.recover();
+    if (answer) {
+      done(EngineInfo{"fake", true});
+    } else {
+      done(tl::unexpected(answer.error()));
+    }
+  });
+}
+
+void FakeEngine::Open(const ContainerSpec& spec, ContainerEvents& events,
+                      Done<std::unique_ptr<Container>> done) {
+  ++state_->opening;
+  state_->loop.After(state_->play.opening, [state = state_, spec, &events, done = std::move(done)] {
+    --state->opening;
+    if (!state->alive) return;
+    const Result<void> answer = state->play.open(spec);
+    if (answer) {
+      done(std::make_unique<FakeContainer>(state, events));
+    } else {
+      done(tl::unexpected(answer.error()));
+    }
+  });
+}
+
+std::size_t FakeEngine::containers() const { return state_->opening + state_->containers.size(); }
+
+void FakeEngine::LoseAll(const std::string& reason) {
+  for (FakeContainer* container : state_->containers) container->Lose(reason);
+}
+
+}  // namespace tidemill

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "base/loop.h"
+#include "engine/engine.h"
+
+namespace tidemill {
+
+// What the play says of one run.
+struct FakeRun {
+  Duration takes = std::chrono::milliseconds(1);
+  std::int32_t exit = 0;
+  std::string log = {};
+  bool ends_container = false;  // instead of ending by itself
+};
+
+// Plays an engine on a loop: containers that hold nothing, and runs that take their time. Loop
+// thread only.
+class FakeEngine : public Engine {
+ public:
+  struct Play {
+    std::function<FakeRun(const ItemRun&)> run = [](const ItemRun&) { return FakeRun{}; };
+    // What Recover and Open are answered with instead; no code: nothing.
+    std::function<Result<void>()> recover = [] { return Result<void>(); };
+    std::function<Result<void>(const ContainerSpec&)> open = [](const ContainerSpec&) {
+      return Result<void>();
+    };
+    Duration opening = std::chrono::milliseconds(300);
+  };
+
+  FakeEngine(Loop& loop, Play play);
+  ~FakeEngine() override;
+
+  void Recover(Done<EngineInfo> done) override;
+  void Open(const ContainerSpec& spec, ContainerEvents& events,
+            Done<std::unique_ptr<Container>> done) override;
+  std::size_t containers() const override;
+
+  // All containers end by themselves, as when an engine is restarted.
+  void LoseAll(const std::string& reason);
+
+ private:
+  class FakeContainer;
+  struct State;
+  const std::shared_ptr<State> state_;
+};
+
+}  // namespace tidemill

@@ -1,0 +1,171 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Makes the images that the tests run, in a Docker Engine, over its plain HTTP interface.
+
+usage: test_images.py SOCKET
+
+  tidemill-test/scratch      one static program at /noop, and nothing else; ENTRYPOINT, HEALTHCHECK
+  tidemill-test/alpine-like  busybox at /bin, /etc/passwd; CMD
+  tidemill-test/user         the same with a numeric USER, WORKDIR, ENV, ENTRYPOINT and CMD
+  tidemill-test/named-user   the same with a USER by name
+  tidemill-test/no-such-user the same with a USER that is not in its /etc/passwd
+  tidemill-test/nothing      an image without a command
+  tidemill-test/debian-like  a minimal Debian; made once and kept in the user's cache folder
+"""
+
+import http.client
+import io
+import json
+import os
+import pathlib
+import shutil
+import socket
+import subprocess
+import sys
+import tarfile
+import tempfile
+from typing import Iterable, List, Optional, Tuple
+from urllib.parse import urlencode
+
+SOURCES = pathlib.Path(__file__).resolve().parents[1] / "tests" / "images"
+CACHE = pathlib.Path(os.environ.get("XDG_CACHE_HOME", "~/.cache")).expanduser() / "tidemill"
+DEBIAN = "bookworm"
+APPLETS = "sh cat echo sleep env id ls pwd ps true false printf seq test kill mkdir touch".split()
+PASSWD = "root:x:0:0:root:/root:/bin/sh\nworker:x:1234:1234::/home/worker:/bin/sh\n"
+GROUP = "root:x:0:\nworker:x:1234:\n"
+
+
+class UnixConnection(http.client.HTTPConnection):
+    """HTTP over a Unix socket."""
+
+    def __init__(self, path: str) -> None:
+        super().__init__("docker", timeout=600)
+        self.unix_path = path
+
+    def connect(self) -> None:
+        self.sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self.sock.settimeout(self.timeout)
+        self.sock.connect(self.unix_path)
+
+
+def call(path: str, method: str, target: str, body=None, kind: str = "") -> bytes:
+    connection = UnixConnection(path)
+    try:
+        connection.request(method, target, body, {"Content-Type": kind} if kind else {})
+        answer = connection.getresponse()
+        text = answer.read()
+    finally:
+        connection.close()
+    if answer.status >= 300 or b'"error"' in text:
+        raise RuntimeError(f"{method} {target}: {answer.status} {text.decode(errors='replace')}")
+    return text
+
+
+def has_image(path: str, name: str) -> bool:
+    try:
+        call(path, "GET", f"/images/{name}/json")
+        return True
+    except RuntimeError:
+        return False
+
+
+def tar_of(files: Iterable[Tuple[str, bytes, int]], links: Iterable[Tuple[str, str]] = ()) -> bytes:
+    """A tar of files (name, content, mode; a name that ends with / is a folder) and links."""
+    out = io.BytesIO()
+    with tarfile.open(fileobj=out, mode="w") as tar:
+        for name, content, mode in files:
+            entry = tarfile.TarInfo(name.rstrip("/"))
+            entry.mode = mode
+            if name.endswith("/"):
+                entry.type = tarfile.DIRTYPE
+                tar.addfile(entry)
+            else:
+                entry.size = len(content)
+                tar.addfile(entry, io.BytesIO(content))
+        for name, target in links:
+            entry = tarfile.TarInfo(name)
+            entry.type, entry.linkname = tarfile.SYMTYPE, target
+            tar.addfile(entry)
+    return out.getvalue()
+
+
+def import_image(path: str, name: str, tar, changes: Optional[List[str]] = None) -> None:
+    query = [("fromSrc", "-"), ("repo", name), ("tag", "latest")]
+    query += [("changes", change) for change in changes or []]
+    call(path, "POST", "/images/create?" + urlencode(query), tar, "application/x-tar")
+
+
+def busybox_tar() -> bytes:
+    program = shutil.which("busybox")
+    if not program:
+        raise RuntimeError("busybox is missing: apt-get install busybox-static")
+    files = [
+        ("bin/busybox", pathlib.Path(program).read_bytes(), 0o755),
+        ("etc/passwd", PASSWD.encode(), 0o644),
+        ("etc/group", GROUP.encode(), 0o644),
+        ("tmp/", b"", 0o1777),
+        ("root/", b"", 0o700),
+        ("srv/", b"", 0o777),
+    ]
+    return tar_of(files, [(f"bin/{applet}", "busybox") for applet in APPLETS])
+
+
+def noop_program() -> bytes:
+    with tempfile.TemporaryDirectory() as folder:
+        program = pathlib.Path(folder) / "noop"
+        source = str(SOURCES / "noop.cc")
+        subprocess.run(["g++", "-O1", "-static", "-o", str(program), source], check=True)
+        return program.read_bytes()
+
+
+def debian_tar() -> pathlib.Path:
+    kept = CACHE / f"debian-{DEBIAN}-minbase.tar"
+    if kept.exists():
+        return kept
+    CACHE.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory() as folder:
+        tree, tar = f"{folder}/tree", f"{folder}/tree.tar"
+        subprocess.run(["debootstrap", "--variant=minbase", DEBIAN, tree], check=True, stdout=2)
+        subprocess.run(["tar", "-C", tree, "--exclude=./dev/*", "-cf", tar, "."], check=True)
+        # A copy beside it first: a tar under its final name is always whole.
+        partial = kept.with_suffix(f".{os.getpid()}")
+        shutil.copy(tar, partial)
+        partial.rename(kept)
+    return kept
+
+
+def json_words(*words: str) -> str:
+    return json.dumps(list(words))
+
+
+def make_all(path: str, debian: bool = True) -> None:
+    """Makes those that are missing."""
+    if not has_image(path, "tidemill-test/scratch"):
+        changes = [
+            f"ENTRYPOINT {json_words('/noop', '7')}",
+            f"HEALTHCHECK --interval=1s CMD {json_words('/noop')}",
+        ]
+        tar = tar_of([("noop", noop_program(), 0o755)])
+        import_image(path, "tidemill-test/scratch", tar, changes)
+    where = ["WORKDIR /srv", "ENV COLOUR=blue"]
+    own = [f"ENTRYPOINT {json_words('/bin/echo', 'entry')}", f"CMD {json_words('cmd')}"]
+    busybox = busybox_tar()
+    kinds = {
+        "alpine-like": ["CMD " + json_words("/bin/echo", "from the image")],
+        "user": ["USER 1234:1234", *where, *own],
+        "named-user": ["USER worker", *where, *own],
+        "no-such-user": ["USER nobody-here"],
+        "nothing": [],
+    }
+    for kind, changes in kinds.items():
+        if not has_image(path, f"tidemill-test/{kind}"):
+            import_image(path, f"tidemill-test/{kind}", busybox, changes)
+    if debian and not has_image(path, "tidemill-test/debian-like"):
+        with open(debian_tar(), "rb") as tar:
+            import_image(path, "tidemill-test/debian-like", tar, ["CMD " + json_words("/bin/true")])
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 2:
+        sys.exit(__doc__.strip())
+    make_all(sys.argv[1])

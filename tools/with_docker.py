@@ -1,0 +1,168 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Runs a command beside a private Docker Engine that ends with it. Needs root.
+
+usage: with_docker.py -- COMMAND...
+
+The command finds the Engine's socket in TIDEMILL_TEST_DOCKER, and in the Engine the images of
+test_images.py. A request 'kill9' or 'start', as a line to the pipe that TIDEMILL_TEST_DOCKER_DO
+names, is carried out; the socket then shows it. The command's exit code is ours.
+"""
+
+import json
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from typing import List, Optional
+from urllib.parse import quote
+
+TOOLS = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(TOOLS))
+sys.path.insert(0, str(TOOLS.parents[0] / "tests" / "e2e"))
+
+import test_images  # noqa: E402
+from env import alive, children, ends_with_us  # noqa: E402
+
+START_SECONDS = 60
+STOP_SECONDS = 30
+
+
+class DockerEngine:
+    """A private Engine. It keeps its images over stop, kill9 and start; close() removes it."""
+
+    def __init__(self) -> None:
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="tidemill-docker-"))
+        self.log = self.folder / "dockerd.log"
+        self.socket = str(self.folder / "docker.sock")
+        self._process: Optional[subprocess.Popen] = None
+
+    def __enter__(self) -> "DockerEngine":
+        return self
+
+    def __exit__(self, *_) -> None:
+        self.close()
+
+    def start(self) -> None:
+        program = shutil.which("dockerd")
+        if not program:
+            raise RuntimeError("no Docker Engine here: apt-get install docker.io iptables")
+        command = [
+            program,
+            f"--data-root={self.folder}/data",
+            f"--exec-root={self.folder}/exec",
+            f"--pidfile={self.folder}/dockerd.pid",
+            f"--host=unix://{self.socket}",
+        ]
+        # A kill -9 leaves them behind, and the next one would take their numbers for running ones.
+        for name in ("dockerd.pid", "exec/containerd/containerd.pid"):
+            (self.folder / name).unlink(missing_ok=True)
+        with open(self.log, "ab") as log:
+            self._process = subprocess.Popen(
+                ends_with_us(command, "SIGTERM"), stdout=log, stderr=log, start_new_session=True
+            )
+        end = time.monotonic() + START_SECONDS
+        while not self.answers():
+            if self._process.poll() is not None or time.monotonic() > end:
+                raise RuntimeError("dockerd does not start:\n" + self.log.read_text()[-4000:])
+            time.sleep(0.05)
+
+    def answers(self) -> bool:
+        try:
+            test_images.call(self.socket, "GET", "/version")
+            return True
+        except (OSError, RuntimeError):
+            return False
+
+    def containers(self, label: str) -> List[str]:
+        """The ids of all containers with that label, running or not."""
+        filters = quote(json.dumps({"label": [label]}))
+        found = test_images.call(self.socket, "GET", f"/containers/json?all=1&filters={filters}")
+        return [container["Id"] for container in json.loads(found)]
+
+    def stop(self) -> None:
+        """As an administrator would: containers end too."""
+        self._end(signal.SIGTERM)
+
+    def kill9(self) -> None:
+        """Sudden death of the Engine and its containerd; what runs in containers goes on."""
+        self._end(signal.SIGKILL)
+
+    def restart(self) -> None:
+        self.stop()
+        self.start()
+
+    def close(self) -> None:
+        if self._process is None and (self.folder / "data").exists():
+            self.start()  # it alone can end containers that outlived a kill -9
+        self.stop()
+        subprocess.run(["umount", "-q", *self._mounts()], check=False)
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def _mounts(self) -> List[str]:
+        lines = pathlib.Path("/proc/self/mounts").read_text().splitlines()
+        found = [line.split()[1] for line in lines]
+        return sorted((m for m in found if m.startswith(f"{self.folder}/")), reverse=True)
+
+    def _end(self, how: signal.Signals) -> None:
+        process, self._process = self._process, None
+        if process is None:
+            return
+        helpers = children(process.pid)
+        process.send_signal(how)
+        try:
+            process.wait(STOP_SECONDS)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+        end = time.monotonic() + STOP_SECONDS
+        for helper in helpers:
+            while alive(helper):
+                late = time.monotonic() > end
+                if late or how == signal.SIGKILL:
+                    os.kill(helper, signal.SIGKILL)
+                time.sleep(0.05)
+
+
+def obey(engine: DockerEngine, pipe: str) -> None:
+    """Carries out what the tests ask for, for ever."""
+    while True:
+        with open(pipe) as requests:
+            for request in requests:
+                {"kill9": engine.kill9, "start": engine.start}[request.strip()]()
+
+
+def main() -> int:
+    command = sys.argv[1:]
+    if command[:1] == ["--"]:
+        command = command[1:]
+    if not command:
+        print(__doc__.strip(), file=sys.stderr)
+        return 1
+    # An exit, not a sudden death, so that the Engine is stopped and its folder removed.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
+    with DockerEngine() as engine:
+        engine.start()
+        test_images.make_all(engine.socket)
+        pipe = str(engine.folder / "requests")
+        os.mkfifo(pipe)
+        threading.Thread(target=obey, args=(engine, pipe), daemon=True).start()
+        environment = dict(
+            os.environ, TIDEMILL_TEST_DOCKER=engine.socket, TIDEMILL_TEST_DOCKER_DO=pipe
+        )
+        process = subprocess.Popen(ends_with_us(command, "SIGTERM"), env=environment)
+        try:
+            return process.wait()
+        finally:
+            if process.poll() is None:
+                process.terminate()
+                process.wait()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
