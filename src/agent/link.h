@@ -6,6 +6,7 @@
 
 #include "base/result.h"
 #include "model/exchange.h"
+#include "model/job.h"
 #include "model/session.h"
 #include "model/sync.h"
 
@@ -19,12 +20,14 @@ class ServerLink {
   using Done = std::function<void(Result<T>)>;
 
   virtual ~ServerLink() = default;
-  virtual void Join(JoinRequest request, Done<void> done) = 0;
+  // kLost: the session has ended; join with a new one.
+  virtual void Join(JoinRequest request, Done<Joined> done) = 0;
   virtual void Sync(SyncRequest request, Done<SyncResult> done) = 0;
   // True: sync now.
   virtual void Wait(SessionId session, Done<bool> done) = 0;
   // The items of a chunk, packed; empty for those of a bare range.
   virtual void FetchItems(ChunkKey key, Done<std::string> done) = 0;
+  virtual void FetchJob(JobId job, Done<Job> done) = 0;
 };
 
 }  // namespace tidemill

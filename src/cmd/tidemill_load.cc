@@ -10,9 +10,9 @@
 
 #include <CLI/CLI.hpp>
 
+#include "agent/shell/http_link.h"
 #include "base/random.h"
 #include "load/agent.h"
-#include "load/http/http_link.h"
 #include "net/asio_loop.h"
 
 namespace tidemill {

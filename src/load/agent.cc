@@ -73,7 +73,7 @@ void PlayedAgent::BeginLife(Duration delay) {
 
 void PlayedAgent::Join() {
   deps_.link.Join({session_, machine_, "default", script_.shape},
-                  InThisLife([this](Result<void> joined) {
+                  InThisLife([this](const Result<Joined>& joined) {
                     if (!joined) {
                       TryAgainLater([this] { Join(); });
                       return;

@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
+#include "agent/link.h"
 #include "base/loop.h"
 #include "base/random.h"
-#include "load/link.h"
 #include "load/script.h"
 
 namespace tidemill {

@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -35,8 +36,8 @@ class FaultyStore : public Store {
   Result<Job> CloseJob(JobId id) override {
     return Call([&] { return store_.CloseJob(id); });
   }
-  Result<Job> PauseJob(JobId id) override {
-    return Call([&] { return store_.PauseJob(id); });
+  Result<Job> PauseJob(JobId id, const std::string& reason) override {
+    return Call([&] { return store_.PauseJob(id, reason); });
   }
   Result<Job> ResumeJob(JobId id) override {
     return Call([&] { return store_.ResumeJob(id); });
@@ -71,6 +72,9 @@ class FaultyStore : public Store {
   Result<JobCounts> CountItems(JobId id) override {
     return Call([&] { return store_.CountItems(id); });
   }
+  Result<std::vector<JobCounts>> CountJobs(const std::vector<JobId>& ids) override {
+    return Call([&] { return store_.CountJobs(ids); });
+  }
   Result<std::vector<Job>> ListJobs(const JobFilter& filter) override {
     return Call([&] { return store_.ListJobs(filter); });
   }
@@ -91,6 +95,15 @@ class FaultyStore : public Store {
   }
   Result<std::vector<Report>> ListReports(ChunkKey key) override {
     return Call([&] { return store_.ListReports(key); });
+  }
+  Result<ChunkHistory> FindHistory(ChunkKey key) override {
+    return Call([&] { return store_.FindHistory(key); });
+  }
+  Result<OpenReports> ListOpenReports(JobId id, int limit) override {
+    return Call([&] { return store_.ListOpenReports(id, limit); });
+  }
+  Result<std::vector<ListedMachine>> ListMachines(SessionId after, int limit) override {
+    return Call([&] { return store_.ListMachines(after, limit); });
   }
   Result<RolledUp> RollUp(int limit, const RollUpMaker& make) override {
     return Call([&] { return store_.RollUp(limit, make); });

@@ -41,14 +41,17 @@ void VirtualLink::Call(Invoke<T> invoke, Done<T> done) {
   });
 }
 
-void VirtualLink::Join(JoinRequest request, Done<void> done) {
-  Call<void>(
-      [request](Server& server, Done<void> answer) {
-        server.Join(request, [answer](Result<Session> session) {
-          if (session) {
-            answer({});
-          } else {
+// As a server's HTTP face answers it.
+void VirtualLink::Join(JoinRequest request, Done<Joined> done) {
+  Call<Joined>(
+      [request, life = session_life_](Server& server, Done<Joined> answer) {
+        server.Join(request, [answer, life](Result<Session> session) {
+          if (!session) {
             answer(tl::unexpected(session.error()));
+          } else if (session->state == SessionState::kDead) {
+            answer(Fail(Code::kLost, "this session has ended"));
+          } else {
+            answer(Joined{session->id, session->state, life / 6, life});
           }
         });
       },
@@ -75,6 +78,20 @@ void VirtualLink::FetchItems(ChunkKey key, Done<std::string> done) {
             answer(items->body);
           } else {
             answer(tl::unexpected(items.error()));
+          }
+        });
+      },
+      std::move(done));
+}
+
+void VirtualLink::FetchJob(JobId job, Done<Job> done) {
+  Call<Job>(
+      [job](Server& server, Done<Job> answer) {
+        server.jobs().Show(job, [answer](Result<JobCounts> counted) {
+          if (counted) {
+            answer(counted->job);
+          } else {
+            answer(tl::unexpected(counted.error()));
           }
         });
       },

@@ -5,9 +5,9 @@
 #include <memory>
 #include <utility>
 
+#include "agent/link.h"
 #include "base/loop.h"
 #include "base/random.h"
-#include "load/link.h"
 #include "server/server.h"
 
 namespace tidemill {
@@ -23,14 +23,19 @@ struct NetworkFaults {
 class VirtualLink : public ServerLink {
  public:
   // `pick` gives a server that is up, or null.
-  VirtualLink(Loop& loop, Random& random, const NetworkFaults& faults,
+  VirtualLink(Loop& loop, Random& random, const NetworkFaults& faults, Duration session_life,
               std::function<Server*()> pick)
-      : loop_(loop), random_(random), faults_(faults), pick_(std::move(pick)) {}
+      : loop_(loop),
+        random_(random),
+        faults_(faults),
+        session_life_(session_life),
+        pick_(std::move(pick)) {}
 
-  void Join(JoinRequest request, Done<void> done) override;
+  void Join(JoinRequest request, Done<Joined> done) override;
   void Sync(SyncRequest request, Done<SyncResult> done) override;
   void Wait(SessionId session, Done<bool> done) override;
   void FetchItems(ChunkKey key, Done<std::string> done) override;
+  void FetchJob(JobId job, Done<Job> done) override;
 
  private:
   template <typename T>
@@ -43,6 +48,7 @@ class VirtualLink : public ServerLink {
   Loop& loop_;
   Random& random_;
   const NetworkFaults& faults_;
+  const Duration session_life_;
   const std::function<Server*()> pick_;
 };
 

@@ -64,6 +64,11 @@ SimPlan DrawPlan(std::uint64_t seed) {
   plan.network_faults = {SomeChance(random, 0.1), SomeChance(random, 0.2), SomeChance(random, 0.3)};
   plan.crash_chance = SomeChance(random, 0.05);
   plan.person_chance = SomeChance(random, 0.05);
+  plan.machines = static_cast<int>(random.Below(6));
+  // One kind of agent alone must do as well.
+  if (plan.machines > 0 && random.Chance(0.3)) plan.agents = 0;
+  plan.machine_faults = {SomeChance(random, 0.1), SomeChance(random, 0.3), SomeChance(random, 0.02),
+                         SomeChance(random, 0.02)};
   return plan;
 }
 

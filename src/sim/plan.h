@@ -8,6 +8,7 @@
 #include "load/script.h"
 #include "server/deps.h"
 #include "sim/faulty_store.h"
+#include "sim/machine.h"
 #include "sim/network.h"
 
 namespace tidemill {
@@ -23,12 +24,14 @@ struct PlannedJob {
 struct SimPlan {
   std::uint64_t seed = 0;
   int servers = 1;
-  int agents = 1;
+  int agents = 1;    // that are played
+  int machines = 0;  // with a real agent
   std::vector<PlannedJob> jobs;
   Script script;  // of the agents, while there are faults
   ServerLimits limits;
   StoreFaults store_faults;
   NetworkFaults network_faults;
+  MachineFaults machine_faults;
   double crash_chance = 0;   // of a server, each second
   double person_chance = 0;  // of a pause, resume, cancel or retry of some job, each second
   Duration chaos{};          // how long there are faults

@@ -53,7 +53,9 @@ World::World(const SimPlan& plan)
       faulty_(store_, fault_random_, [this] { CheckNow(); }),
       log_(*this),
       network_faults_(plan.network_faults),
-      link_(loop_, network_random_, network_faults_, [this] { return PickServer(); }),
+      machine_faults_(plan.machine_faults),
+      link_(loop_, network_random_, network_faults_, plan.limits.session_life,
+            [this] { return PickServer(); }),
       servers_(static_cast<std::size_t>(plan.servers)) {}
 
 World::~World() = default;
@@ -71,6 +73,10 @@ SimOutcome World::Run() {
   faulty_.SetFaults(plan_.store_faults);
   for (std::size_t i = 0; i < servers_.size(); ++i) StartServer(i);
   StartAgents(plan_.script, plan_.agents);
+  for (int i = 0; i < plan_.machines; ++i) {
+    machines_.push_back(std::make_unique<SimMachine>(
+        SimMachine::Deps{loop_, link_, log_, machine_faults_}, plan_.script, plan_.seed, i));
+  }
   for (std::size_t i = 0; i < plan_.jobs.size(); ++i) {
     loop_.After(plan_.jobs[i].begins, [this, i] { Submit(plan_.jobs[i], i); });
   }
@@ -79,6 +85,7 @@ SimOutcome World::Run() {
   Heal();
   const TimePoint end = loop_.Now() + kHealTime;
   while (outcome_.verdict == SimVerdict::kGood && loop_.Now() < end && !AllOver()) {
+    ResumePaused();
     RunUntil(std::min(end, loop_.Now() + seconds(5)));
   }
   if (outcome_.verdict == SimVerdict::kGood && !AllOver()) {
@@ -154,6 +161,7 @@ void World::Submit(const PlannedJob& planned, std::size_t number) {
 void World::EverySecond() {
   loop_.After(seconds(1), [this] { EverySecond(); });
   if (!chaos_) return;
+  for (const auto& machine : machines_) machine->EverySecond();
   for (std::size_t i = 0; i < servers_.size(); ++i) {
     if (servers_[i] && fault_random_.Chance(plan_.crash_chance)) {
       servers_[i].reset();
@@ -169,7 +177,7 @@ void World::Meddle() {
   const JobId job = jobs_[person_random_.Below(jobs_.size())];
   switch (person_random_.Below(5)) {
     case 0:
-      (void)faulty_.PauseJob(job);
+      (void)faulty_.PauseJob(job, "");
       break;
     case 1:
     case 2:
@@ -183,23 +191,29 @@ void World::Meddle() {
   }
 }
 
-// All faults end. The agents of before are gone without a word; as many honest ones come.
+// All faults end. The played agents of before are gone without a word; as many honest ones come.
 void World::Heal() {
   chaos_ = false;
   faulty_.SetFaults({});
   network_faults_ = {};
+  machine_faults_ = {};
+  for (const auto& machine : machines_) machine->Heal();
   for (std::size_t i = 0; i < servers_.size(); ++i) {
     if (!servers_[i]) StartServer(i);
   }
   agents_.clear();
-  for (const JobId job : jobs_) {
-    const Result<Job> found = store_.FindJob(job);
-    if (found && found->state == JobState::kPaused) (void)store_.ResumeJob(job);
-  }
   Script honest = plan_.script;
   honest.repeats = honest.lies = honest.gives_back = honest.comes_late = 0;
   honest.vanishes = honest.leaves = 0;
   StartAgents(honest, plan_.agents);
+}
+
+// As a person would: an agent's last word about a job that it could not run may come late.
+void World::ResumePaused() {
+  for (const JobId job : jobs_) {
+    const Result<Job> found = store_.FindJob(job);
+    if (found && found->state == JobState::kPaused) (void)store_.ResumeJob(job);
+  }
 }
 
 bool World::AllOver() {

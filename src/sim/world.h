@@ -15,6 +15,7 @@
 #include "load/agent.h"
 #include "server/server.h"
 #include "sim/faulty_store.h"
+#include "sim/machine.h"
 #include "sim/network.h"
 #include "sim/plan.h"
 #include "store/memory/memory_store.h"
@@ -67,6 +68,7 @@ class World {
   void StartServer(std::size_t place);
   Server* PickServer();
   void StartAgents(const Script& script, int count);
+  void ResumePaused();
   void Submit(const PlannedJob& planned, std::size_t number);
   void Meddle();
   void EverySecond();
@@ -93,11 +95,13 @@ class World {
   FaultyStore faulty_;
   WorldLog log_;
   NetworkFaults network_faults_;
+  MachineFaults machine_faults_;
   VirtualLink link_;
   LoadTotals totals_;
   Gossip gossip_;
   std::vector<std::unique_ptr<UpServer>> servers_;
   std::vector<std::unique_ptr<UpAgent>> agents_;
+  std::vector<std::unique_ptr<SimMachine>> machines_;
   std::map<ChunkKey, Chunk> last_seen_;
   std::vector<JobId> jobs_;
   std::size_t submitted_ = 0;

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "load/http/http_link.h"
+#include "agent/shell/http_link.h"
 
 #include <utility>
 
 #include "wire/agent_json.h"
+#include "wire/job_json.h"
+#include "wire/problem_json.h"
 
 namespace tidemill {
 namespace {
@@ -16,12 +18,6 @@ constexpr const char* kJson = "application/json";
 
 // One call and one wait at a time.
 constexpr HttpClientOptions kOptions{.max_connections = 2, .max_queued = 16};
-
-Code CodeOfStatus(int status) {
-  if (status == 410) return Code::kLost;
-  if (status == 429 || status >= 500) return Code::kUnavailable;
-  return Code::kInvalid;
-}
 
 }  // namespace
 
@@ -42,14 +38,14 @@ void HttpLink::Send(HttpCall call, Done<std::string> done) {
                          } else if (response->status / 100 != 2) {
                            if (response->status == 503 && current_ == used)
                              current_ = (used + 1) % clients_.size();
-                           done(Fail(CodeOfStatus(response->status), response->body));
+                           done(tl::unexpected(ParseProblem(response->status, response->body)));
                          } else {
                            done(std::move(response->body));
                          }
                        });
 }
 
-void HttpLink::Join(JoinRequest request, Done<void> done) {
+void HttpLink::Join(JoinRequest request, Done<Joined> done) {
   Send({.method = "POST",
         .target = "/v1/agents/join",
         .content_type = kJson,
@@ -57,7 +53,7 @@ void HttpLink::Join(JoinRequest request, Done<void> done) {
         .timeout = kCallTime},
        [done = std::move(done)](Result<std::string> body) {
          if (body) {
-           done({});
+           done(ParseJoinAnswer(*body));
          } else {
            done(tl::unexpected(body.error()));
          }
@@ -97,6 +93,17 @@ void HttpLink::FetchItems(ChunkKey key, Done<std::string> done) {
                   std::to_string(key.chunk) + "/items",
         .timeout = kCallTime},
        std::move(done));
+}
+
+void HttpLink::FetchJob(JobId job, Done<Job> done) {
+  Send({.target = "/v1/jobs/" + std::to_string(job.number), .timeout = kCallTime},
+       [done = std::move(done)](Result<std::string> body) {
+         if (body) {
+           done(ParseJob(*body));
+         } else {
+           done(tl::unexpected(body.error()));
+         }
+       });
 }
 
 }  // namespace tidemill

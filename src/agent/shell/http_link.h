@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "load/link.h"
+#include "agent/link.h"
 #include "net/asio_loop.h"
 #include "net/http.h"
 #include "net/http_client.h"
@@ -19,10 +19,11 @@ class HttpLink : public ServerLink {
  public:
   HttpLink(AsioLoop& loop, const std::vector<Origin>& servers, std::size_t first);
 
-  void Join(JoinRequest request, Done<void> done) override;
+  void Join(JoinRequest request, Done<Joined> done) override;
   void Sync(SyncRequest request, Done<SyncResult> done) override;
   void Wait(SessionId session, Done<bool> done) override;
   void FetchItems(ChunkKey key, Done<std::string> done) override;
+  void FetchJob(JobId job, Done<Job> done) override;
 
  private:
   // Hands out the body of an answer of 2xx; any other is an error.

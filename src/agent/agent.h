@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "agent/catalog.h"
+#include "agent/deps.h"
+#include "agent/slots.h"
+#include "agent/work.h"
+
+namespace tidemill {
+
+// A machine's agent as a reactor: it takes leases, runs their items in containers, and tells what
+// became of them. It runs unchanged in a process and in the simulator. Loop thread only. What
+// survives a restart is its session: leases are then given again, and their items run again.
+class Agent : private SlotEvents {
+ public:
+  Agent(AgentDeps deps, AgentOptions options);
+  // Ends all containers and says nothing to anybody: a crash.
+  ~Agent() override = default;
+
+  void Start();
+  // Ends what runs, gives everything back and ends the session; `done` comes at the latest after
+  // the limit for it.
+  void Leave(std::function<void()> done);
+
+  bool joined() const { return joined_; }
+  const EngineInfo& engine() const { return slots_.engine(); }
+
+ private:
+  // --- the session ---
+  void BeginSession(SessionId session);
+  void Join();
+  void OnJoined(const Result<Joined>& answer);
+  void LoseSession();
+
+  // --- syncs ---
+  // Arranges for the next sync: at once, when one is due, or when the last failure is long enough
+  // ago.
+  void Consider();
+  TimePoint NextSync() const;
+  void SyncNow();
+  SyncRequest MakeSync();
+  void OnSynced(Result<SyncResult> result);
+  void SyncFailed(const Error& error);
+  void WaitForWork();
+  Duration Backoff();
+
+  // --- leases and their items ---
+  void Take(const Grant& grant);
+  // Starts what can be started.
+  void Fill();
+  void FillJob(JobId job);
+  void Begin(const Attempt& attempt, int depth);
+  bool MayStart() const;
+  // How many runs a container of the job is given at a time.
+  int DepthOf(JobId job) const;
+  // What the servers may fill with new leases.
+  Resources Free() const;
+  struct Resting;
+  void Rest(JobId job, Resting resting);
+  std::vector<JobUse> JobUses();
+  void Tick();
+
+  // --- SlotEvents ---
+  void OnItemLog(const Attempt& attempt, std::string_view bytes) override;
+  void OnItemEnd(const Attempt& attempt, const ItemEnd& end) override;
+  void OnItemsLost(const std::vector<Attempt>& attempts, const std::string& reason) override;
+  void OnOpenFailed(JobId job, const Error& error) override;
+  void OnRoom() override;
+  void Record(const Attempt& attempt, const ItemEnd& end);
+  void FailUnrun(const Attempt& attempt, int exit, const std::string& why);
+
+  // What is begun in one session is void in the next, and when the agent is destroyed.
+  template <typename Call>
+  auto InThisSession(Call call);
+
+  const AgentDeps deps_;
+  const AgentOptions options_;
+  const std::shared_ptr<char> alive_ = std::make_shared<char>();
+
+  SessionId session_;
+  std::uint64_t session_count_ = 0;
+  bool joined_ = false;
+  Duration heartbeat_{};
+  Duration life_{};
+
+  Work work_;
+  Catalog catalog_;
+  Slots slots_;
+
+  // Of the sync under way, or the last one.
+  bool syncing_ = false;
+  TimePoint sent_at_{};
+  TimePoint heard_at_{};    // when the last sync that was answered was sent
+  TimePoint not_before_{};  // no sync earlier than this
+  std::size_t sent_ = 0;    // settlements
+  std::size_t troubles_sent_ = 0;
+  bool leave_sent_ = false;
+  Resources asked_{};  // for this much room
+  int failures_ = 0;
+  TimerId sync_timer_ = TimerId::kNone;
+  TimePoint sync_armed_ = TimePoint::max();
+  Duration beat_{};  // the heartbeat less a random part, so that agents do not stay together
+  bool waiting_ = false;
+  // The room for which the servers had nothing; they say when they have.
+  std::optional<Resources> dry_;
+
+  TimePoint news_since_ = TimePoint::max();
+  TimePoint status_at_ = TimePoint::min();
+  struct Pace {
+    double mean_us = 0;
+    std::int64_t items = 0;  // since they were last told
+    std::int64_t run_us = 0;
+  };
+  std::map<JobId, Pace> paces_;
+  std::map<JobId, Pace> told_;  // with the sync under way
+  std::vector<Trouble> troubles_;
+  // A job that cannot run here, until it is tried again.
+  struct Resting {
+    TimePoint until = {};
+    std::string reason = {};
+    bool for_good = false;  // only a person can change it: the servers are told
+  };
+  std::map<JobId, Resting> resting_;
+  TimePoint no_asks_before_{};
+  // Jobs whose containers do not open just now.
+  struct Failing {
+    TimePoint since;
+    std::string reason;
+  };
+  std::map<JobId, Failing> failing_;
+  std::map<ItemKey, int> strikes_;  // containers that ended under an item
+
+  bool leaving_ = false;
+  std::function<void()> left_;
+};
+
+}  // namespace tidemill

@@ -1,0 +1,391 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "agent/agent.h"
+
+#include <algorithm>
+#include <deque>
+#include <map>
+#include <set>
+
+#include <gtest/gtest.h>
+
+#include "base/virtual_loop.h"
+#include "engine/fake/fake_engine.h"
+#include "report/block.h"
+
+namespace tidemill {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::minutes;
+using std::chrono::seconds;
+
+// Plays the servers: hands out what the test puts into `to_grant`, and remembers what it is told.
+class TestLink : public ServerLink {
+ public:
+  explicit TestLink(Loop& loop) : loop_(loop) {}
+
+  void Join(JoinRequest request, Done<Joined> done) override {
+    joins.push_back(request.session);
+    Answer<Joined>(std::move(done),
+                   Joined{request.session, SessionState::kAlive, seconds(10), seconds(60)});
+  }
+
+  void Sync(SyncRequest request, Done<SyncResult> done) override {
+    syncs.push_back(request);
+    if (down) return Answer<SyncResult>(std::move(done), Fail(Code::kUnknown, "no answer"));
+    if (lose_session) {
+      lose_session = false;
+      return Answer<SyncResult>(std::move(done), Fail(Code::kLost, "ended"));
+    }
+    for (const Settlement& settlement : request.settlements) Settle(settlement);
+    for (const Trouble& trouble : request.troubles) troubles.push_back(trouble);
+    SyncResult result;
+    result.gone = std::exchange(to_drop, {});
+    if (request.free.millicpus > 0 && !to_grant.empty()) {
+      result.grants.push_back(to_grant.front());
+      to_grant.pop_front();
+    }
+    Answer<SyncResult>(std::move(done), result);
+  }
+
+  void Wait(SessionId, Done<bool> done) override {
+    loop_.After(seconds(25), [done] { done(false); });
+  }
+  void FetchItems(ChunkKey, Done<std::string> done) override { Answer<std::string>(done, ""); }
+  void FetchJob(JobId id, Done<Job> done) override {
+    if (documents.contains(id)) {
+      Job job;
+      job.id = id;
+      job.spec.name = "test";
+      job.spec.document = documents[id];
+      job.items = 100;
+      Answer<Job>(std::move(done), job);
+    } else {
+      Answer<Job>(std::move(done), Fail(Code::kNotFound, "no such job"));
+    }
+  }
+
+  std::map<JobId, std::string> documents;
+  std::deque<Grant> to_grant;
+  std::vector<LeaseId> to_drop;
+  bool down = false;
+  bool lose_session = false;
+
+  std::vector<SessionId> joins;
+  std::vector<SyncRequest> syncs;
+  std::vector<Trouble> troubles;
+  std::map<std::int64_t, std::vector<Outcome>> outcomes;  // by item
+  int given_back = 0;
+
+ private:
+  template <typename T>
+  void Answer(Done<T> done, Result<T> result) {
+    loop_.After(milliseconds(1), [done, result] { done(result); });
+  }
+  void Settle(const Settlement& settlement) {
+    given_back += settlement.back.Count();
+    if (settlement.body.empty()) return;
+    const auto decoded = DecodeBlock(settlement.body);
+    for (const Outcome& outcome : *decoded) {
+      auto& known = outcomes[outcome.item];
+      if (std::find(known.begin(), known.end(), outcome) == known.end()) known.push_back(outcome);
+    }
+  }
+
+  Loop& loop_;
+};
+
+struct TestLogs : ItemLogs {
+  void Append(const LogPlace& place, std::string_view bytes) override { text[place.item] += bytes; }
+  void Close(const LogPlace& place) override { closed.insert(place.item); }
+  std::map<std::int64_t, std::string> text;
+  std::set<std::int64_t> closed;
+};
+
+struct TestMemory : AgentMemory {
+  void Keep(SessionId kept) override { session = kept; }
+  SessionId session;
+};
+
+class AgentTest : public ::testing::Test {
+ protected:
+  void StartAgent(AgentOptions options = {}) {
+    options.machine = "m1";
+    options.shape = {4000, 8LL << 30};
+    engine_ = std::make_unique<FakeEngine>(loop_, play_);
+    agent_ = std::make_unique<Agent>(
+        AgentDeps{loop_, link_, *engine_, random_, log_, logs_, memory_}, options);
+    agent_->Start();
+  }
+
+  void Grants(std::uint64_t lease, int first, int count, JobId job = {1}) {
+    link_.documents.try_emplace(job, R"({"command":["true"],"resources":{"cpus":1}})");
+    Grant grant;
+    grant.lease.id = {1, lease};
+    grant.lease.chunk = {job, 0};
+    grant.lease.mine = Bits::Range(100, first, count);
+    link_.to_grant.push_back(grant);
+  }
+
+  void RunFor(Duration time) {
+    bool over = false;
+    loop_.After(time, [&over] { over = true; });
+    while (!over) loop_.Step();
+  }
+
+  SeededRandom random_{1};
+  VirtualLoop loop_{random_};
+  TestLink link_{loop_};
+  TestLogs logs_;
+  TestMemory memory_;
+  NullLog log_;
+  FakeEngine::Play play_;
+  std::unique_ptr<FakeEngine> engine_;
+  std::unique_ptr<Agent> agent_;
+};
+
+TEST_F(AgentTest, RunsTheItemsOfItsLeasesAndTellsWhatBecameOfThem) {
+  play_.run = [](const ItemRun& run) {
+    const bool fails =
+        std::find(run.env.begin(), run.env.end(), "TIDEMILL_INDEX=3") != run.env.end();
+    return FakeRun{.takes = milliseconds(500), .exit = fails ? 9 : 0, .log = "hello\n"};
+  };
+  Grants(1, 0, 8);
+  StartAgent();
+  RunFor(seconds(20));
+  ASSERT_EQ(link_.outcomes.size(), 8U);
+  for (const auto& [item, outcomes] : link_.outcomes) {
+    ASSERT_EQ(outcomes.size(), 1U);
+    EXPECT_EQ(outcomes[0].cause, item == 3 ? Cause::kFailed : Cause::kSucceeded);
+    EXPECT_EQ(outcomes[0].exit, item == 3 ? 9 : 0);
+    EXPECT_EQ(outcomes[0].duration_ms, 500);
+    EXPECT_EQ(outcomes[0].machine, "m1");
+    EXPECT_EQ(logs_.text[item], "hello\n");
+  }
+  EXPECT_EQ(logs_.closed.size(), 8U);
+  EXPECT_TRUE(link_.syncs.back().known.empty());
+}
+
+TEST_F(AgentTest, RunsNoMoreAtATimeThanTheMachineHas) {
+  play_.run = [](const ItemRun&) { return FakeRun{.takes = seconds(5)}; };
+  Grants(1, 0, 20);
+  StartAgent();
+  RunFor(seconds(3));
+  EXPECT_EQ(engine_->containers(), 4U);
+  RunFor(seconds(40));
+  EXPECT_EQ(link_.outcomes.size(), 20U);
+}
+
+TEST_F(AgentTest, KeepsContainersWarmForAWhileAndThenEndsThem) {
+  Grants(1, 0, 4);
+  StartAgent();
+  RunFor(seconds(5));
+  EXPECT_GT(engine_->containers(), 0U);
+  RunFor(seconds(15));
+  EXPECT_EQ(engine_->containers(), 0U);
+}
+
+TEST_F(AgentTest, AContainerOfAnotherJobMakesWay) {
+  Grants(1, 0, 4, {1});
+  Grants(2, 4, 4, {2});
+  StartAgent();
+  // Sooner than a container without work ends by itself.
+  RunFor(seconds(6));
+  EXPECT_EQ(link_.outcomes.size(), 8U);
+  EXPECT_LE(engine_->containers(), 4U);
+}
+
+TEST_F(AgentTest, SaysItAgainWhileNoServerAnswersAndStartsNothingPastItsSession) {
+  play_.run = [](const ItemRun&) { return FakeRun{.takes = seconds(7)}; };
+  Grants(1, 0, 100);
+  StartAgent();
+  RunFor(seconds(5));
+  link_.down = true;
+  RunFor(minutes(3));
+  link_.down = false;
+  const auto told = link_.outcomes.size();
+  RunFor(seconds(6));
+  // 54 of the 60 seconds of a session, four at a time, and not one after.
+  EXPECT_LE(told, 8U);
+  EXPECT_GE(link_.outcomes.size(), 28U);
+  EXPECT_LE(link_.outcomes.size(), 40U);
+  for (const auto& [item, outcomes] : link_.outcomes) EXPECT_EQ(outcomes.size(), 1U) << item;
+  RunFor(minutes(3));
+  EXPECT_EQ(link_.outcomes.size(), 100U);
+}
+
+TEST_F(AgentTest, DropsItsWorkAndJoinsAnewWhenItsSessionIsLost) {
+  play_.run = [](const ItemRun&) { return FakeRun{.takes = seconds(20)}; };
+  Grants(1, 0, 4);
+  StartAgent();
+  RunFor(seconds(3));
+  link_.lose_session = true;
+  RunFor(seconds(12));
+  ASSERT_EQ(link_.joins.size(), 2U);
+  EXPECT_NE(link_.joins[0], link_.joins[1]);
+  EXPECT_EQ(memory_.session, link_.joins[1]);
+  EXPECT_TRUE(link_.syncs.back().known.empty());
+  RunFor(minutes(2));
+  EXPECT_TRUE(link_.outcomes.empty());
+}
+
+TEST_F(AgentTest, GoesOnWithTheSessionOfItsLastLifeAndUsesNoNumberTwice) {
+  AgentOptions options;
+  options.session = SessionId{5, 5};
+  options.run = 2;
+  Grants(1, 0, 4);
+  StartAgent(options);
+  RunFor(seconds(5));
+  EXPECT_EQ(link_.joins, std::vector<SessionId>{options.session});
+  int first = 1 << 30;
+  for (const SyncRequest& sync : link_.syncs) {
+    for (const Settlement& settlement : sync.settlements) first = std::min(first, settlement.seq);
+  }
+  EXPECT_EQ(first, 2 * 65'536);
+}
+
+TEST_F(AgentTest, StopsItemsWhoseLeaseIsGone) {
+  play_.run = [](const ItemRun&) { return FakeRun{.takes = minutes(10)}; };
+  Grants(1, 0, 4);
+  StartAgent();
+  RunFor(seconds(3));
+  link_.to_drop = {{1, 1}};
+  RunFor(seconds(30));
+  EXPECT_EQ(engine_->containers(), 0U);
+  EXPECT_TRUE(link_.outcomes.empty());
+  EXPECT_EQ(link_.given_back, 0);
+}
+
+TEST_F(AgentTest, AnItemWhoseContainerEndsRunsAgain) {
+  int ends = 2;
+  play_.run = [&ends](const ItemRun&) { return FakeRun{.ends_container = ends-- > 0}; };
+  Grants(1, 0, 1);
+  StartAgent();
+  RunFor(seconds(10));
+  ASSERT_EQ(link_.outcomes.size(), 1U);
+  EXPECT_EQ(link_.outcomes[0][0].cause, Cause::kSucceeded);
+  EXPECT_NE(logs_.text[0].find("it begins anew"), std::string::npos);
+}
+
+TEST_F(AgentTest, AnItemThatEndsEveryContainerHasFailed) {
+  play_.run = [](const ItemRun& run) {
+    const bool bad = std::find(run.env.begin(), run.env.end(), "TIDEMILL_INDEX=1") != run.env.end();
+    return FakeRun{.ends_container = bad};
+  };
+  Grants(1, 0, 4);
+  StartAgent();
+  RunFor(seconds(30));
+  ASSERT_EQ(link_.outcomes.size(), 4U);
+  EXPECT_EQ(link_.outcomes[1][0].cause, Cause::kFailed);
+  EXPECT_EQ(link_.outcomes[1][0].exit, 137);
+  EXPECT_EQ(link_.outcomes[2][0].cause, Cause::kSucceeded);
+}
+
+TEST_F(AgentTest, TellsAboutAJobThatCannotRunHereAndGivesItBack) {
+  play_.open = [](const ContainerSpec& spec) -> Result<void> {
+    if (spec.job == JobId{1}) return Fail(Code::kInvalid, "no such image");
+    return {};
+  };
+  Grants(1, 0, 8, {1});
+  Grants(2, 10, 8, {2});
+  StartAgent();
+  RunFor(seconds(10));
+  ASSERT_FALSE(link_.troubles.empty());
+  EXPECT_EQ(link_.troubles[0].job, JobId{1});
+  EXPECT_EQ(link_.troubles[0].reason, "no such image");
+  EXPECT_EQ(link_.given_back, 8);
+  EXPECT_EQ(link_.outcomes.size(), 8U);
+}
+
+TEST_F(AgentTest, GivesBackWhatWaitsWhenItsEngineStaysAway) {
+  bool away = false;
+  play_.run = [](const ItemRun&) { return FakeRun{.takes = seconds(2)}; };
+  play_.open = [&away](const ContainerSpec&) -> Result<void> {
+    if (away) return Fail(Code::kUnavailable, "away");
+    return {};
+  };
+  play_.recover = [&away]() -> Result<void> {
+    if (away) return Fail(Code::kUnavailable, "away");
+    return {};
+  };
+  Grants(1, 0, 40);
+  StartAgent();
+  RunFor(seconds(3));
+  away = true;
+  engine_->LoseAll("restarted");
+  RunFor(minutes(1));
+  EXPECT_GT(link_.given_back, 20);
+  EXPECT_EQ(link_.syncs.back().free.millicpus, 0);
+  away = false;
+  RunFor(minutes(1));
+  EXPECT_EQ(link_.syncs.back().free.millicpus, 4000);
+}
+
+TEST_F(AgentTest, AnEngineThatIsRestartedCostsNoItem) {
+  play_.run = [](const ItemRun&) { return FakeRun{.takes = milliseconds(900)}; };
+  Grants(1, 0, 40);
+  StartAgent();
+  RunFor(seconds(3));
+  engine_->LoseAll("restarted");
+  RunFor(seconds(30));
+  EXPECT_EQ(link_.outcomes.size(), 40U);
+  EXPECT_EQ(link_.given_back, 0);
+}
+
+TEST_F(AgentTest, LeavesInGoodOrder) {
+  play_.run = [](const ItemRun&) { return FakeRun{.takes = minutes(5)}; };
+  Grants(1, 0, 4);
+  StartAgent();
+  RunFor(seconds(3));
+  bool left = false;
+  agent_->Leave([&left] { left = true; });
+  RunFor(seconds(1));
+  EXPECT_TRUE(left);
+  EXPECT_TRUE(link_.syncs.back().leaving);
+  EXPECT_EQ(engine_->containers(), 0U);
+  EXPECT_EQ(memory_.session, SessionId{});
+  const auto syncs = link_.syncs.size();
+  RunFor(minutes(1));
+  EXPECT_EQ(link_.syncs.size(), syncs);
+}
+
+TEST_F(AgentTest, LeavesEvenIfNoServerHearsIt) {
+  StartAgent();
+  RunFor(seconds(3));
+  link_.down = true;
+  bool left = false;
+  agent_->Leave([&left] { left = true; });
+  RunFor(seconds(11));
+  EXPECT_TRUE(left);
+}
+
+TEST_F(AgentTest, AnItemWithoutTheFieldOfItsCommandFailsAlone) {
+  link_.documents[JobId{1}] = R"({"command":["echo","{item.width}"]})";
+  Grants(1, 0, 1);
+  StartAgent();
+  RunFor(seconds(5));
+  ASSERT_EQ(link_.outcomes.size(), 1U);
+  EXPECT_EQ(link_.outcomes[0][0].exit, 126);
+  EXPECT_NE(logs_.text[0].find("width"), std::string::npos);
+}
+
+TEST_F(AgentTest, SyncsSeldomWhenThereIsNothingToSay) {
+  StartAgent();
+  RunFor(minutes(10));
+  EXPECT_LE(link_.syncs.size(), 85U);
+  EXPECT_GE(link_.syncs.size(), 55U);
+}
+
+TEST_F(AgentTest, ManyShortItemsDoNotBecomeAsManySyncs) {
+  play_.run = [](const ItemRun&) { return FakeRun{.takes = milliseconds(1)}; };
+  for (std::uint64_t i = 1; i <= 50; ++i) Grants(i, 0, 100);
+  StartAgent();
+  RunFor(seconds(20));
+  std::size_t outcomes = 0;
+  for (const auto& [item, some] : link_.outcomes) outcomes += some.size();
+  EXPECT_TRUE(link_.to_grant.empty());
+  EXPECT_LE(link_.syncs.size(), 130U);
+}
+
+}  // namespace
+}  // namespace tidemill

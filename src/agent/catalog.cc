@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "agent/catalog.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "submit/cut.h"
+#include "wire/item_field.h"
+#include "wire/spec_json.h"
+
+namespace tidemill {
+namespace {
+
+// Hands the result to all who wait; they may ask for more meanwhile.
+template <typename Fetched>
+void Tell(Fetched& fetched, const Result<void>& result) {
+  const auto waiting = std::exchange(fetched.waiting, {});
+  for (const auto& call : waiting) call(result);
+}
+
+Result<Catalog::Entry> EntryOf(const Job& job) {
+  TIDEMILL_TRY(ParsedSpec spec, ParseSpec(job.spec.document));
+  Catalog::Entry entry;
+  entry.id = PublicId(job);
+  entry.items = job.items;
+  TIDEMILL_TRY(entry.plan, CommandPlan::Of(spec.run));
+  entry.container = {.job = job.id,
+                     .image = spec.run.image,
+                     .limits = spec.job.resources,
+                     .shm_bytes = spec.run.shm_bytes};
+  entry.run = std::move(spec.run);
+  return entry;
+}
+
+}  // namespace
+
+void Catalog::Get(ChunkKey chunk, int length, std::function<void(Result<void>)> done) {
+  GetJob(chunk.job, [this, chunk, length, done = std::move(done)](const Result<void>& job) {
+    if (!job) return done(job);
+    GetItems(chunk, length, done);
+  });
+}
+
+void Catalog::GetJob(JobId job, Waiting done) {
+  auto [found, fresh] = jobs_.try_emplace(job);
+  if (found->second.value) return done({});
+  found->second.waiting.push_back(std::move(done));
+  if (fresh) FetchJob(job, 0);
+}
+
+void Catalog::GetItems(ChunkKey chunk, int length, Waiting done) {
+  auto [found, fresh] = chunks_.try_emplace(chunk);
+  if (found->second.value) return done({});
+  found->second.waiting.push_back(std::move(done));
+  if (fresh) FetchItems(chunk, length, 0);
+}
+
+bool Catalog::TryAgain(const Error& error, int failures, std::function<void()> again) {
+  const bool may_pass = error.code == Code::kUnavailable || error.code == Code::kUnknown ||
+                        error.code == Code::kExhausted;
+  if (!may_pass) return false;
+  const Duration delay =
+      std::min(limits_.first_retry * (1 << std::min(failures, 10)), limits_.longest_retry);
+  deps_.loop.After(delay, [alive = std::weak_ptr<char>(alive_), again = std::move(again)] {
+    if (!alive.expired()) again();
+  });
+  return true;
+}
+
+void Catalog::FetchJob(JobId job, int failures) {
+  deps_.link.FetchJob(
+      job, [this, job, failures, alive = std::weak_ptr<char>(alive_)](Result<Job> answer) {
+        const auto found = alive.expired() ? jobs_.end() : jobs_.find(job);
+        if (alive.expired() || found == jobs_.end()) return;
+        if (!answer && TryAgain(answer.error(), failures,
+                                [this, job, failures] { FetchJob(job, failures + 1); })) {
+          return;
+        }
+        Result<Entry> entry = answer ? EntryOf(*answer) : tl::unexpected(answer.error());
+        if (entry) {
+          found->second.value = *std::move(entry);
+          return Tell(found->second, {});
+        }
+        // The next lease asks again.
+        auto fetched = std::move(found->second);
+        jobs_.erase(found);
+        Tell(fetched, Fail(Code::kInvalid, entry.error().reason));
+      });
+}
+
+void Catalog::FetchItems(ChunkKey chunk, int length, int failures) {
+  deps_.link.FetchItems(chunk, [this, chunk, length, failures,
+                                alive = std::weak_ptr<char>(alive_)](Result<std::string> body) {
+    const auto found = alive.expired() ? chunks_.end() : chunks_.find(chunk);
+    if (alive.expired() || found == chunks_.end()) return;
+    if (!body && TryAgain(body.error(), failures, [this, chunk, length, failures] {
+          FetchItems(chunk, length, failures + 1);
+        })) {
+      return;
+    }
+    Result<std::vector<std::string>> texts = std::vector<std::string>();
+    if (!body) {
+      texts = tl::unexpected(body.error());
+    } else if (!body->empty()) {
+      texts = UnpackItems(*body, length);
+    }
+    if (texts) {
+      found->second.value = Items{*std::move(texts)};
+      return Tell(found->second, {});
+    }
+    auto fetched = std::move(found->second);
+    chunks_.erase(found);
+    Tell(fetched, Fail(Code::kInvalid, texts.error().reason));
+  });
+}
+
+void Catalog::KeepOnly(const std::vector<ChunkKey>& chunks) {
+  const std::set<ChunkKey> needed(chunks.begin(), chunks.end());
+  std::set<JobId> jobs;
+  for (const ChunkKey& chunk : needed) jobs.insert(chunk.job);
+  std::erase_if(chunks_, [&](const auto& entry) {
+    return entry.second.value && !needed.contains(entry.first);
+  });
+  std::erase_if(
+      jobs_, [&](const auto& entry) { return entry.second.value && !jobs.contains(entry.first); });
+}
+
+const Resources* Catalog::EachOf(JobId job) const {
+  const auto found = jobs_.find(job);
+  const bool is_here = found != jobs_.end() && found->second.value;
+  return is_here ? &found->second.value->container.limits : nullptr;
+}
+
+Result<ItemRun> Catalog::Make(const Attempt& attempt) const {
+  const Entry& entry = JobOf(attempt.chunk.job);
+  const Items& items = *chunks_.at(attempt.chunk).value;
+  const auto offset = static_cast<std::size_t>(attempt.key.offset);
+  const ItemFacts facts{.text = items.texts.empty() ? "" : items.texts.at(offset),
+                        .index = attempt.item,
+                        .count = entry.items,
+                        .job = entry.id,
+                        .attempt = attempt.number};
+  Result<ItemCommand> command = entry.plan->For(facts, ItemField);
+  if (!command) return tl::unexpected(std::move(command).error());
+  ItemRun run;
+  run.entrypoint = std::move(command->entrypoint);
+  run.command = std::move(command->command);
+  run.env = std::move(command->env);
+  run.timeout = entry.run.timeout;
+  run.grace = entry.run.grace;
+  return run;
+}
+
+}  // namespace tidemill

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "agent/deps.h"
+#include "agent/work.h"
+#include "item/command.h"
+#include "model/spec.h"
+
+namespace tidemill {
+
+// What an agent must know of jobs and items before it can run them, fetched from the servers and
+// kept while leases need it. Loop thread only.
+class Catalog {
+ public:
+  // A job as its items are run.
+  struct Entry {
+    std::string id;  // as people write it
+    std::int64_t items = 0;
+    RunSpec run;
+    std::optional<CommandPlan> plan;  // always there
+    ContainerSpec container;
+  };
+
+  Catalog(const AgentDeps& deps, const AgentLimits& limits) : deps_(deps), limits_(limits) {}
+
+  // Calls `done` when both the job and the chunk's items are here, perhaps at once; asks the
+  // servers again and again. kInvalid: they cannot be had, or this agent cannot read them.
+  // `length` is the chunk's.
+  void Get(ChunkKey chunk, int length, std::function<void(Result<void>)> done);
+  // Forgets what none of these leases' chunks need.
+  void KeepOnly(const std::vector<ChunkKey>& chunks);
+
+  // What one item of the job needs; null before Get has brought it.
+  const Resources* EachOf(JobId job) const;
+  // After Get.
+  const Entry& JobOf(JobId job) const { return *jobs_.at(job).value; }
+  // What to run for an attempt. kInvalid: its item does not have what the command asks for.
+  Result<ItemRun> Make(const Attempt& attempt) const;
+
+ private:
+  using Waiting = std::function<void(const Result<void>&)>;
+  // Something that is here, or on its way.
+  template <typename T>
+  struct Fetched {
+    std::optional<T> value;
+    std::vector<Waiting> waiting;
+  };
+  struct Items {
+    std::vector<std::string> texts;  // none for a bare range
+  };
+
+  void GetJob(JobId job, Waiting done);
+  void GetItems(ChunkKey chunk, int length, Waiting done);
+  void FetchJob(JobId job, int failures);
+  void FetchItems(ChunkKey chunk, int length, int failures);
+  // Calls `again` later if the error may pass.
+  bool TryAgain(const Error& error, int failures, std::function<void()> again);
+
+  const AgentDeps& deps_;
+  const AgentLimits& limits_;
+  const std::shared_ptr<char> alive_ = std::make_shared<char>();
+  std::map<JobId, Fetched<Entry>> jobs_;
+  std::map<ChunkKey, Fetched<Items>> chunks_;
+};
+
+}  // namespace tidemill

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "agent/link.h"
+#include "base/log.h"
+#include "base/loop.h"
+#include "base/random.h"
+#include "engine/engine.h"
+#include "model/ids.h"
+#include "model/job.h"
+
+namespace tidemill {
+
+// One attempt, as its log is found.
+struct LogPlace {
+  JobId job;
+  std::int64_t item = 0;
+  std::int32_t round = 0;
+  std::int32_t attempt = 1;
+};
+
+// Where the output of items goes. Loop thread only; never blocks: what cannot be kept is left out,
+// and the log says so.
+class ItemLogs {
+ public:
+  virtual ~ItemLogs() = default;
+  virtual void Append(const LogPlace& place, std::string_view bytes) = 0;
+  // Nothing more comes of this attempt.
+  virtual void Close(const LogPlace& place) = 0;
+};
+
+// What an agent keeps over a restart. Loop thread only.
+class AgentMemory {
+ public:
+  virtual ~AgentMemory() = default;
+  // From now on this is the agent's session.
+  virtual void Keep(SessionId session) = 0;
+};
+
+// The world as an agent sees it; all of it outlives the agent.
+struct AgentDeps {
+  Loop& loop;
+  ServerLink& link;
+  Engine& engine;
+  Random& random;
+  Log& log;
+  ItemLogs& logs;
+  AgentMemory& memory;
+};
+
+struct AgentLimits {
+  // Leases are asked for while what is held lasts no longer than this, so that a slot does not wait
+  // for a round trip.
+  Duration ask_ahead = std::chrono::seconds(2);
+  // Runs are handed to a container ahead, as many as it ends in this time: init then goes from one
+  // to the next without waiting for us.
+  Duration run_ahead = std::chrono::milliseconds(20);
+  int most_ahead = 31;
+  // Outcomes are told at least this often: a report costs a row, and people like to see progress.
+  Duration tell_every = std::chrono::seconds(3);
+  // Between two syncs, so that many short leases do not become as many syncs.
+  Duration sync_gap = std::chrono::milliseconds(50);
+  Duration first_retry = std::chrono::milliseconds(100);
+  Duration longest_retry = std::chrono::seconds(5);
+  // A container without work stays warm this long: the next lease of its job is often on its way.
+  Duration idle_container = std::chrono::seconds(10);
+  // Containers that are being made at the same time: more would only make all of them slower.
+  int opening_at_once = 4;
+  // After the engine could not be reached for this long, what waits goes back to the server.
+  Duration engine_outage = std::chrono::seconds(30);
+  // A job that cannot run here is tried again after this.
+  Duration trouble_rest = std::chrono::seconds(60);
+  // After a lease of a job that cannot run here, no other is asked for in this time.
+  Duration ask_rest = std::chrono::seconds(5);
+  // An item whose container ended this often under it has failed.
+  int most_strikes = 3;
+  // For the last sync of an agent that leaves.
+  Duration leave_time = std::chrono::seconds(10);
+};
+
+struct AgentOptions {
+  std::string machine;
+  std::string pool = "default";
+  Resources shape;
+  SessionId session;     // of its last life, or zero: a new one is made
+  std::int32_t run = 0;  // how often it was started; higher each time
+  AgentLimits limits;
+};
+
+}  // namespace tidemill

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "agent/shell/log_files.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <utility>
+#include <vector>
+
+namespace tidemill {
+namespace {
+
+namespace fs = std::filesystem;
+
+template <typename Number>
+void Put(std::string& out, Number number) {
+  for (std::size_t i = 0; i < sizeof number; ++i) {
+    out.push_back(static_cast<char>(static_cast<std::uint64_t>(number) >> (8 * i)));
+  }
+}
+
+std::string PackName(int number) {
+  std::string name = std::to_string(number);
+  return std::string(6 - std::min<std::size_t>(name.size(), 6), '0') + name + ".pack";
+}
+
+}  // namespace
+
+// The files themselves. Only the worker calls it, one call at a time. What cannot be written is
+// lost; the next piece says so no more, because there is nowhere to say it.
+class LogFiles::Disk {
+ public:
+  Disk(std::string folder, const LogLimits& limits) : folder_(std::move(folder)), limits_(limits) {}
+
+  void Write(const std::map<JobId, std::string>& jobs) {
+    for (const auto& [job, bytes] : jobs) Append(job, bytes);
+  }
+
+ private:
+  void Append(JobId job, const std::string& bytes) {
+    std::error_code error;
+    const fs::path folder = fs::path(folder_) / std::to_string(job.number);
+    auto [found, fresh] = packs_.try_emplace(job, 0);
+    if (fresh) {
+      fs::create_directories(folder, error);
+      while (fs::exists(folder / PackName(found->second), error)) ++found->second;
+      // A pack of an earlier start may have a torn end: begin a new one.
+    }
+    const fs::path path = folder / PackName(found->second);
+    std::ofstream file(path, std::ios::binary | std::ios::app);
+    file.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+    file.close();
+    written_ += bytes.size();
+    if (fs::file_size(path, error) >= limits_.pack_bytes) ++found->second;
+    if (written_ >= limits_.folder_bytes / 8) Prune();
+  }
+
+  // Removes the packs that were written to longest ago.
+  void Prune() {
+    written_ = 0;
+    struct Pack {
+      fs::file_time_type time;
+      fs::path path;
+      std::size_t bytes;
+    };
+    std::vector<Pack> packs;
+    std::size_t total = 0;
+    std::error_code error;
+    for (const auto& entry : fs::recursive_directory_iterator(folder_, error)) {
+      if (!entry.is_regular_file(error)) continue;
+      packs.push_back({entry.last_write_time(error), entry.path(), entry.file_size(error)});
+      total += packs.back().bytes;
+    }
+    std::sort(packs.begin(), packs.end(),
+              [](const Pack& a, const Pack& b) { return a.time < b.time; });
+    for (const Pack& pack : packs) {
+      if (total <= limits_.folder_bytes) break;
+      fs::remove(pack.path, error);
+      total -= pack.bytes;
+    }
+  }
+
+  const std::string folder_;
+  const LogLimits limits_;
+  std::map<JobId, int> packs_;  // the one that is written to
+  std::size_t written_ = 0;     // since the last look at the whole folder
+};
+
+LogFiles::LogFiles(Loop& loop, Worker& worker, std::string folder,
+                   std::function<std::int64_t()> clock_ms, LogLimits limits)
+    : loop_(loop),
+      worker_(worker),
+      clock_ms_(std::move(clock_ms)),
+      limits_(limits),
+      disk_(std::make_shared<Disk>(std::move(folder), limits)) {}
+
+LogFiles::~LogFiles() { loop_.Cancel(timer_); }
+
+void LogFiles::Append(const LogPlace& place, std::string_view bytes) {
+  Attempt& attempt = attempts_[{place.job, place.item, place.round, place.attempt}];
+  const std::size_t room =
+      std::min(limits_.attempt_bytes - attempt.bytes,
+               limits_.pending_bytes - std::min(limits_.pending_bytes, pending_bytes_));
+  const std::string_view kept = bytes.substr(0, room);
+  const std::uint32_t flags = attempt.has_hole ? LogPiece::kHole : 0;
+  attempt.has_hole = kept.size() < bytes.size();
+  attempt.bytes += kept.size();
+  if (!kept.empty()) AddPiece(place, flags, kept);
+}
+
+// An attempt that has written nothing leaves no trace.
+void LogFiles::Close(const LogPlace& place) {
+  const auto found = attempts_.find({place.job, place.item, place.round, place.attempt});
+  if (found == attempts_.end()) return;
+  AddPiece(place, LogPiece::kLast | (found->second.has_hole ? LogPiece::kHole : 0), {});
+  attempts_.erase(found);
+}
+
+void LogFiles::AddPiece(const LogPlace& place, std::uint32_t flags, std::string_view bytes) {
+  std::string& out = pending_[place.job];
+  const std::size_t before = out.size();
+  Put(out, LogPiece::kMagic);
+  Put(out, static_cast<std::uint32_t>(bytes.size()));
+  Put(out, place.item);
+  Put(out, place.round);
+  Put(out, place.attempt);
+  Put(out, clock_ms_());
+  Put(out, flags);
+  Put(out, std::uint32_t{0});
+  out.append(bytes);
+  pending_bytes_ += out.size() - before;
+  FlushSoon();
+}
+
+void LogFiles::FlushSoon() {
+  if (writing_ || timer_ != TimerId::kNone) return;
+  timer_ = loop_.After(limits_.gather, [this] {
+    timer_ = TimerId::kNone;
+    Write();
+  });
+}
+
+void LogFiles::Flush(std::function<void()> done) {
+  flushed_ = std::move(done);
+  if (!writing_) Write();
+}
+
+void LogFiles::Write() {
+  if (pending_.empty()) {
+    if (flushed_) std::exchange(flushed_, nullptr)();
+    return;
+  }
+  writing_ = true;
+  pending_bytes_ = 0;
+  auto jobs = std::make_shared<std::map<JobId, std::string>>(std::exchange(pending_, {}));
+  worker_.Run([disk = disk_, jobs] { disk->Write(*jobs); },
+              [this, alive = std::weak_ptr<char>(alive_)] {
+                if (alive.expired()) return;
+                writing_ = false;
+                if (flushed_) {
+                  Write();
+                } else if (!pending_.empty()) {
+                  FlushSoon();
+                }
+              });
+}
+
+}  // namespace tidemill

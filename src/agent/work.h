@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "base/bits.h"
+#include "model/exchange.h"
+#include "model/ids.h"
+#include "model/lease.h"
+#include "model/outcome.h"
+
+namespace tidemill {
+
+// An item as its lease has it.
+struct ItemKey {
+  LeaseId lease;
+  int offset = 0;
+  auto operator<=>(const ItemKey&) const = default;
+};
+
+// An attempt that is to begin now.
+struct Attempt {
+  ItemKey key;
+  ChunkKey chunk;
+  std::int64_t item = 0;  // its number in the job
+  std::int32_t round = 0;
+  std::int32_t number = 1;  // in its round
+};
+
+// The leases of an agent: which of their items wait, which run, and what has not been told yet.
+//
+//   Add ──▶ waiting ──Pick──▶ running ──Finish──▶ ended ──Unsaid──▶ said ──Heard──▶ (forgotten)
+//             ▲ │                │                  ▲
+//             │ └──────GiveBack──┼──────────────────┘
+//             └─────PutBack──────┘
+//
+// A settlement, once made, is said with the same bytes until it is heard; what ends later goes into
+// the next one. A value: no clock, no I/O.
+class Work {
+ public:
+  // Settlements of a lease are counted from `first_seq`. It must be higher after each restart of an
+  // agent that keeps its session, so that no number is used for other items than before.
+  explicit Work(std::int32_t first_seq) : first_seq_(first_seq) {}
+
+  // False: it is held already.
+  bool Add(const Grant& grant);
+  // Its items may be picked from now on.
+  void MakeReady(LeaseId lease);
+  std::optional<Attempt> Pick(JobId job);
+  // Whether it runs and its lease is still ours.
+  bool Runs(const ItemKey& key) const;
+  // Ends an attempt that runs; of any other, nothing.
+  void Finish(const ItemKey& key, Outcome outcome);
+  // It did not run after all: waits again.
+  void PutBack(const ItemKey& key);
+  // All that waits of a job goes back to the server.
+  void GiveBack(JobId job);
+  // Nothing of it may be said any more.
+  void Drop(LeaseId lease);
+  void Clear();
+
+  bool Holds(LeaseId lease) const { return held_.contains(lease); }
+  std::size_t leases() const { return held_.size(); }
+  std::vector<LeaseId> Known() const;
+  // The chunks of all leases that are held.
+  std::vector<ChunkKey> Chunks() const;
+  // What is to be said now, the oldest first; at most as much as one sync carries.
+  const std::deque<Settlement>& Unsaid();
+  // The first `count` of them have reached the server.
+  void Heard(std::size_t count);
+  bool has_news() const { return !unsaid_.empty() || ended_ > 0; }
+  // Some lease has nothing left to run: telling so frees it.
+  bool has_whole_lease() const { return whole_; }
+
+  struct Load {
+    int waiting = 0;  // also those that are not ready
+    int ready = 0;    // of these
+    int running = 0;
+    int unfinished() const { return waiting + running; }
+  };
+  // Only jobs with unfinished items are there.
+  const std::map<JobId, Load>& loads() const { return loads_; }
+
+ private:
+  struct Held {
+    Grant grant;
+    Bits waiting;
+    Bits running;
+    Bits back;
+    std::vector<Outcome> ended;
+    bool ready = false;
+    std::int32_t next_seq = 0;
+    std::size_t unsaid = 0;  // its settlements in unsaid_
+    bool has_news() const { return !ended.empty() || back.Any(); }
+    bool over() const { return waiting.None() && running.None(); }
+  };
+
+  void AddLoad(const Held& held, int sign);
+  Settlement Close(Held& held);
+  void Forget(std::map<LeaseId, Held>::iterator held);
+  // The lease of a key that runs, or null.
+  Held* FindRunning(const ItemKey& key);
+
+  const std::int32_t first_seq_;
+  std::map<LeaseId, Held> held_;
+  std::map<JobId, std::deque<LeaseId>> order_;  // of each job, the oldest first
+  std::map<JobId, Load> loads_;
+  std::deque<Settlement> unsaid_;
+  int ended_ = 0;  // leases with news that no settlement has yet
+  bool whole_ = false;
+};
+
+}  // namespace tidemill

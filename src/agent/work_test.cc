@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "agent/work.h"
+
+#include <gtest/gtest.h>
+
+#include "report/block.h"
+
+namespace tidemill {
+namespace {
+
+constexpr JobId kJob{7};
+
+Grant MakeGrant(std::uint64_t id, int chunk, Bits mine) {
+  Grant grant;
+  grant.lease.id = LeaseId{1, id};
+  grant.lease.chunk = {kJob, chunk};
+  grant.lease.mine = mine;
+  grant.first_item = chunk * 100;
+  return grant;
+}
+
+Outcome OutcomeOf(const Attempt& attempt, Cause cause = Cause::kSucceeded) {
+  Outcome outcome;
+  outcome.item = attempt.item;
+  outcome.attempt = attempt.number;
+  outcome.cause = cause;
+  return outcome;
+}
+
+TEST(Work, HandsOutEachItemOfALeaseOnce) {
+  Work work(0);
+  ASSERT_TRUE(work.Add(MakeGrant(1, 0, Bits::Range(10, 2, 3))));
+  EXPECT_FALSE(work.Add(MakeGrant(1, 0, Bits::All(10))));
+  EXPECT_FALSE(work.Pick(kJob));  // not ready
+  work.MakeReady({1, 1});
+  for (const int offset : {2, 3, 4}) {
+    const auto attempt = work.Pick(kJob);
+    ASSERT_TRUE(attempt);
+    EXPECT_EQ(attempt->item, offset);
+    EXPECT_EQ(attempt->number, 1);
+    EXPECT_TRUE(work.Runs(attempt->key));
+  }
+  EXPECT_FALSE(work.Pick(kJob));
+  EXPECT_EQ(work.loads().at(kJob).running, 3);
+}
+
+TEST(Work, CountsTheAttemptsThatCameBefore) {
+  Work work(0);
+  Grant grant = MakeGrant(1, 3, Bits::Range(10, 5, 1));
+  grant.tries = {{.job = kJob, .item = 305, .attempts = 2}};
+  work.Add(grant);
+  work.MakeReady({1, 1});
+  EXPECT_EQ(work.Pick(kJob)->number, 3);
+}
+
+TEST(Work, SaysTheSameUntilItIsHeardAndTheRestWithTheNext) {
+  Work work(65'536);
+  work.Add(MakeGrant(1, 0, Bits::Range(10, 0, 3)));
+  work.MakeReady({1, 1});
+  const Attempt first = *work.Pick(kJob);
+  const Attempt second = *work.Pick(kJob);
+  const Attempt third = *work.Pick(kJob);
+  work.Finish(first.key, OutcomeOf(first));
+  EXPECT_FALSE(work.has_whole_lease());
+  ASSERT_EQ(work.Unsaid().size(), 1U);
+  const std::string body = work.Unsaid().front().body;
+  EXPECT_EQ(work.Unsaid().front().seq, 65'536);
+
+  work.Finish(second.key, OutcomeOf(second, Cause::kFailed));
+  work.Finish(third.key, OutcomeOf(third));
+  EXPECT_TRUE(work.has_whole_lease());
+  ASSERT_EQ(work.Unsaid().size(), 2U);
+  EXPECT_EQ(work.Unsaid().front().body, body);
+  EXPECT_EQ(work.Unsaid().back().seq, 65'537);
+  EXPECT_EQ(work.Unsaid().back().ok.Indexes(), std::vector<int>{2});
+  EXPECT_EQ(work.Unsaid().back().failed.Indexes(), std::vector<int>{1});
+  EXPECT_EQ(DecodeBlock(work.Unsaid().back().body)->size(), 2U);
+
+  // Only the first was heard: the lease is held until the second is.
+  work.Heard(1);
+  EXPECT_EQ(work.Known().size(), 1U);
+  EXPECT_TRUE(work.has_news());
+  work.Heard(1);
+  EXPECT_TRUE(work.Known().empty());
+  EXPECT_FALSE(work.has_news());
+  EXPECT_TRUE(work.loads().empty());
+}
+
+TEST(Work, AnItemThatDidNotRunAfterAllWaitsAgain) {
+  Work work(0);
+  work.Add(MakeGrant(1, 0, Bits::Range(10, 0, 1)));
+  work.MakeReady({1, 1});
+  const Attempt attempt = *work.Pick(kJob);
+  work.PutBack(attempt.key);
+  EXPECT_FALSE(work.Runs(attempt.key));
+  EXPECT_EQ(work.loads().at(kJob).ready, 1);
+  EXPECT_EQ(work.Pick(kJob)->item, attempt.item);
+}
+
+TEST(Work, GivesBackWhatWaitsAndKeepsWhatRuns) {
+  Work work(0);
+  work.Add(MakeGrant(1, 0, Bits::Range(10, 0, 3)));
+  work.MakeReady({1, 1});
+  const Attempt running = *work.Pick(kJob);
+  work.GiveBack(kJob);
+  EXPECT_FALSE(work.Pick(kJob));
+  EXPECT_TRUE(work.Runs(running.key));
+  EXPECT_EQ(work.Unsaid().front().back.Indexes(), (std::vector<int>{1, 2}));
+  EXPECT_TRUE(work.Unsaid().front().body.empty());
+  work.Heard(1);
+  EXPECT_TRUE(work.Holds({1, 1}));
+}
+
+TEST(Work, SaysNothingMoreOfALeaseThatIsGone) {
+  Work work(0);
+  work.Add(MakeGrant(1, 0, Bits::Range(10, 0, 3)));
+  work.Add(MakeGrant(2, 1, Bits::Range(10, 0, 1)));
+  work.MakeReady({1, 1});
+  const Attempt first = *work.Pick(kJob);
+  const Attempt second = *work.Pick(kJob);
+  work.Finish(first.key, OutcomeOf(first));
+  (void)work.Unsaid();
+  work.Finish(second.key, OutcomeOf(second));
+  work.Drop({1, 1});
+  EXPECT_TRUE(work.Unsaid().empty());
+  EXPECT_FALSE(work.has_news());
+  EXPECT_FALSE(work.Runs(second.key));
+  work.Finish(second.key, OutcomeOf(second));
+  EXPECT_FALSE(work.has_news());
+  EXPECT_EQ(work.Known().size(), 1U);
+  EXPECT_EQ(work.loads().at(kJob).waiting, 1);
+}
+
+}  // namespace
+}  // namespace tidemill

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+// tidemill-agent: flags, construction, run.
+#include <nss.h>
+
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+
+#include "agent/agent.h"
+#include "agent/shell/http_link.h"
+#include "agent/shell/log_files.h"
+#include "agent/shell/machine.h"
+#include "agent/shell/state_folder.h"
+#include "base/log.h"
+#include "base/random.h"
+#include "engine/docker/docker_engine.h"
+#include "engine/process/process_engine.h"
+#include "net/asio_loop.h"
+#include "net/http.h"
+#include "net/thread_pool.h"
+#include "wire/size.h"
+
+namespace tidemill {
+namespace {
+
+using std::chrono::milliseconds;
+
+enum Exit : int { kDone = 0, kFailed = 1, kWrongUse = 2 };
+
+struct Flags {
+  std::vector<std::string> servers;
+  std::string state;
+  std::string engine = "docker";
+  std::string docker_socket = "/var/run/docker.sock";
+  std::string init;
+  std::string machine;
+  std::string pool = "default";
+  double cpus = 0;
+  std::string memory;
+};
+
+int Refuse(const std::string& why) {
+  std::fprintf(stderr, "tidemill-agent: %s\n", why.c_str());
+  return kWrongUse;
+}
+
+// Beside this program, unless the flag says otherwise.
+std::string InitPath(const Flags& flags) {
+  if (!flags.init.empty()) return std::filesystem::absolute(flags.init).string();
+  std::error_code error;
+  const auto self = std::filesystem::read_symlink("/proc/self/exe", error);
+  return (self.parent_path() / "tidemill-init").string();
+}
+
+std::unique_ptr<Engine> MakeEngine(const Flags& flags, AsioLoop& loop, const StateFolder& folder) {
+  if (flags.engine == "process") {
+    return std::make_unique<ProcessEngine>(
+        loop, ProcessEngineOptions{.state_folder = folder.engine(), .init_path = InitPath(flags)});
+  }
+  return std::make_unique<DockerEngine>(loop,
+                                        DockerEngineOptions{.socket_path = flags.docker_socket,
+                                                            .state_folder = folder.engine(),
+                                                            .init_path = InitPath(flags),
+                                                            .agent_id = folder.id()});
+}
+
+Result<AgentOptions> OptionsOf(const Flags& flags, const StateFolder& folder) {
+  AgentOptions options;
+  options.machine = flags.machine.empty() ? MachineName() : flags.machine;
+  options.pool = flags.pool;
+  options.shape = MachineShape();
+  if (flags.cpus > 0) options.shape.millicpus = static_cast<std::int64_t>(flags.cpus * 1000);
+  if (!flags.memory.empty()) {
+    const auto bytes = ParseSize(flags.memory);
+    if (!bytes) return Fail(Code::kInvalid, "--memory: not a size such as 16GiB");
+    options.shape.memory_bytes = *bytes;
+  }
+  options.session = folder.session();
+  options.run = folder.run();
+  return options;
+}
+
+std::int64_t WallMs() {
+  return std::chrono::duration_cast<milliseconds>(
+             std::chrono::system_clock::now().time_since_epoch())
+      .count();
+}
+
+// Says once, when the agent has joined and its engine is up, that it takes work.
+void TellWhenReady(AsioLoop& loop, const Agent& agent, const AgentOptions& options, Log& log) {
+  if (agent.joined() && !agent.engine().name.empty()) {
+    return log.Info("agent.ready", {{"machine", options.machine},
+                                    {"cpus", options.shape.millicpus / 1000},
+                                    {"memory", options.shape.memory_bytes},
+                                    {"engine", agent.engine().name}});
+  }
+  loop.After(milliseconds(20),
+             [&loop, &agent, &options, &log] { TellWhenReady(loop, agent, options, log); });
+}
+
+int Run(const Flags& flags) {
+  std::vector<Origin> servers;
+  for (const std::string& url : flags.servers) {
+    const auto origin = ParseUrl(url);
+    if (!origin) return Refuse("--server: " + origin.error().reason);
+    servers.push_back(*origin);
+  }
+  SystemRandom random;
+  auto folder = StateFolder::Open(flags.state, random);
+  if (!folder) return Refuse("--state: " + folder.error().reason);
+  if (!std::filesystem::exists(InitPath(flags))) {
+    return Refuse("there is no " + InitPath(flags) + "; say with --init where tidemill-init is");
+  }
+  const auto options = OptionsOf(flags, **folder);
+  if (!options) return Refuse(options.error().reason);
+  StderrLog log;
+  AsioLoop loop;
+  ThreadPool disk(loop, 1);
+  HttpLink link(loop, servers, random.Below(servers.size()));
+  LogFiles logs(loop, disk, (*folder)->logs(), WallMs);
+  const std::unique_ptr<Engine> engine = MakeEngine(flags, loop, **folder);
+  Agent agent({loop, link, *engine, random, log, logs, **folder}, *options);
+  agent.Start();
+  TellWhenReady(loop, agent, *options, log);
+  bool leaving = false;
+  // Containers end by themselves when we are gone, but whoever waits for us wants them gone too.
+  std::function<void()> stop_when_empty = [&] {
+    if (engine->containers() == 0) return loop.Stop();
+    loop.After(milliseconds(20), stop_when_empty);
+  };
+  loop.OnSignal({SIGTERM, SIGINT}, [&](int signal) {
+    if (std::exchange(leaving, true)) std::_Exit(128 + signal);
+    loop.After(std::chrono::seconds(20), [&loop] { loop.Stop(); });
+    agent.Leave([&] { logs.Flush(stop_when_empty); });
+  });
+  loop.Run();
+  log.Info("agent.stopped");
+  return kDone;
+}
+
+int Main(int argc, char** argv) {
+  // A static program must not load the host's name service libraries.
+  __nss_configure_lookup("hosts", "files dns");
+  Flags flags;
+  CLI::App app("Runs items on this machine.", "tidemill-agent");
+  app.set_version_flag("--version", std::string("tidemill-agent ") + TIDEMILL_VERSION);
+  app.footer(
+      "Example:\n  tidemill-agent --server http://127.0.0.1:8080 --state "
+      "/var/lib/tidemill-agent\n");
+  app.add_option("--server", flags.servers, "A server's URL; may be given again")->required();
+  app.add_option("--state", flags.state, "A folder of its own, kept over restarts")->required();
+  app.add_option("--engine", flags.engine, "docker, or process: without containers")
+      ->check(CLI::IsMember({"docker", "process"}))
+      ->capture_default_str();
+  app.add_option("--docker-socket", flags.docker_socket, "Where Docker Engine listens")
+      ->capture_default_str();
+  app.add_option("--init", flags.init, "tidemill-init, if it is not beside this program");
+  app.add_option("--machine", flags.machine, "Its name; the host's if it is not given");
+  app.add_option("--pool", flags.pool, "The pool it belongs to")->capture_default_str();
+  app.add_option("--cpus", flags.cpus, "Use no more processors than this")
+      ->check(CLI::Range(0.001, 1'000'000.0));
+  app.add_option("--memory", flags.memory, "Use no more memory than this, such as 16GiB");
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? kDone : kWrongUse;
+  }
+  return Run(flags);
+}
+
+}  // namespace
+}  // namespace tidemill
+
+int main(int argc, char** argv) { return tidemill::Main(argc, argv); }
