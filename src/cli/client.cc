@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/client.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "wire/problem_json.h"
+
+namespace tidemill::cli {
+namespace {
+
+constexpr std::chrono::milliseconds kFirstPause{200};
+constexpr std::chrono::milliseconds kLongestPause{5'000};
+// Shorter troubles are nobody's business.
+constexpr std::chrono::milliseconds kTellAfter{2'000};
+
+bool MayRepeat(Code code) {
+  return code == Code::kUnavailable || code == Code::kUnknown || code == Code::kExhausted;
+}
+
+}  // namespace
+
+Client::Client(AsioLoop& loop, const Console& console, std::string url, Origin origin)
+    : loop_(loop), console_(console), url_(std::move(url)), http_(loop, std::move(origin)) {}
+
+Result<std::string> Client::CallOnce(const HttpCall& call) {
+  std::optional<Result<HttpResponse>> answer;
+  http_.Send(call, [&](Result<HttpResponse> got) {
+    answer = std::move(got);
+    loop_.Stop();
+  });
+  while (!answer && !interrupted_) loop_.Run();
+  reached_ = answer && answer->has_value();
+  forbidden_ = false;
+  // The process ends after an interruption, so the answer that refers to this frame never comes.
+  if (!answer) return Fail(Code::kUnknown, "interrupted");
+  if (!*answer) return tl::unexpected<Error>(std::move(*answer).error());
+  HttpResponse& response = **answer;
+  if (response.status / 100 == 2) return std::move(response.body);
+  forbidden_ = response.status == 401 || response.status == 403;
+  return tl::unexpected<Error>(ParseProblem(response.status, response.body));
+}
+
+Result<std::string> Client::Call(HttpCall call, Patience patience) {
+  const TimePoint began = loop_.Now();
+  std::chrono::milliseconds pause = kFirstPause;
+  bool told = false;
+  while (true) {
+    auto answer =
+        interrupted_ ? Result<std::string>(Fail(Code::kUnknown, "interrupted")) : CallOnce(call);
+    if (answer || interrupted_ || !MayRepeat(answer.error().code)) return answer;
+    const auto waited = loop_.Now() - began;
+    if (waited + pause > (reached_ ? patience.busy : patience.away)) return answer;
+    if (!told && waited >= kTellAfter) {
+      told = true;
+      console_.ErrLine("the server at " + url_ + " does not take it now (" + answer.error().reason +
+                       "); trying again");
+    }
+    Sleep(pause);
+    pause = std::min(pause * 2, kLongestPause);
+  }
+}
+
+Result<std::string> Client::Get(std::string target, Patience patience) {
+  return Call({.method = "GET", .target = std::move(target)}, patience);
+}
+
+Result<std::string> Client::Post(std::string target, std::string body, Patience patience) {
+  return Call({.method = "POST",
+               .target = std::move(target),
+               .content_type = "application/json",
+               .body = std::move(body)},
+              patience);
+}
+
+void Client::Sleep(std::chrono::milliseconds time) {
+  bool over = false;
+  const TimerId timer = loop_.After(time, [&] {
+    over = true;
+    loop_.Stop();
+  });
+  while (!over && !interrupted_) loop_.Run();
+  loop_.Cancel(timer);
+}
+
+void Client::Interrupt() {
+  interrupted_ = true;
+  loop_.Stop();
+}
+
+int Explain(const Console& console, const Client& client, const Error& error,
+            const std::string& job) {
+  if (client.interrupted()) return kInterrupted;
+  if (client.forbidden()) {
+    console.ErrLine("not allowed: " + error.reason);
+    return kNotAllowed;
+  }
+  if (!client.reached()) {
+    std::string reason = error.reason;
+    if (reason.starts_with("connect: ")) reason.erase(0, 9);
+    if (!reason.empty() && reason[0] >= 'A' && reason[0] <= 'Z') reason[0] += 'a' - 'A';
+    console.ErrLine("cannot reach the server at " + client.url() + ": " + reason);
+    console.ErrLine(
+        "Is it running?  Start one here with tidemill up, or name another: --server URL");
+    return kNoServer;
+  }
+  switch (error.code) {
+    case Code::kNotFound:
+      console.ErrLine(job.empty() ? error.reason
+                                  : "no job '" + job + "'; tidemill jobs lists them");
+      return kNoSuchThing;
+    case Code::kUnavailable:
+    case Code::kUnknown:
+    case Code::kExhausted:
+      console.ErrLine("the server at " + client.url() + " does not take it now: " + error.reason);
+      console.ErrLine("Nothing is lost by trying again in a minute.");
+      return kNoServer;
+    case Code::kInvalid:
+      console.ErrLine(error.reason);
+      return kWrongUse;
+    default:
+      console.ErrLine(job.empty() ? error.reason : job + ": " + error.reason);
+      return kFailed;
+  }
+}
+
+std::string JobTarget(const std::string& job, const std::string& tail) {
+  return "/v1/jobs/" + PercentEncode(job) + tail;
+}
+
+}  // namespace tidemill::cli

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <string>
+
+#include "base/loop.h"
+#include "base/result.h"
+#include "cli/console.h"
+#include "net/asio_loop.h"
+#include "net/http.h"
+#include "net/http_client.h"
+
+namespace tidemill::cli {
+
+// What may be done about a call that got no good answer.
+struct Patience {
+  // Ask again for so long while the server says 'not now', or nobody knows whether it was done.
+  std::chrono::milliseconds busy{10'000};
+  // The same while the server cannot be reached at all: zero where a wrong address is likely.
+  std::chrono::milliseconds away{0};
+};
+
+// One server, asked one thing at a time: a command line has nothing else to do while it waits. Runs
+// the loop until the answer is there. One thread.
+class Client {
+ public:
+  Client(AsioLoop& loop, const Console& console, std::string url, Origin origin);
+
+  // The body of a 2xx answer. Repeats the call, which is idempotent as all calls are, as long as
+  // `patience` says; after two seconds of that the person is told, once.
+  // kNotFound, kConflict, kInvalid, kExhausted ...: what the server said, in its words.
+  // kUnavailable, kUnknown: it did not answer; see reached().
+  Result<std::string> Call(HttpCall call, Patience patience = {});
+  Result<std::string> Get(std::string target, Patience patience = {});
+  Result<std::string> Post(std::string target, std::string body, Patience patience = {});
+
+  // Waits, but no longer than until Interrupt.
+  void Sleep(std::chrono::milliseconds time);
+  // From a signal's handler on the loop: ends the call or the sleep under way. Calls after it fail.
+  void Interrupt();
+  bool interrupted() const { return interrupted_; }
+
+  // Whether the last call had an answer of any kind.
+  bool reached() const { return reached_; }
+  bool forbidden() const { return forbidden_; }
+  const std::string& url() const { return url_; }
+  AsioLoop& loop() { return loop_; }
+
+ private:
+  Result<std::string> CallOnce(const HttpCall& call);
+
+  // Constant after construction.
+  AsioLoop& loop_;
+  const Console& console_;
+  const std::string url_;
+
+  HttpClient http_;
+  bool reached_ = false;
+  bool forbidden_ = false;
+  bool interrupted_ = false;
+};
+
+// Tells what went wrong with a call about `job` (empty: about none) and what to do; gives the exit
+// code that goes with it.
+int Explain(const Console& console, const Client& client, const Error& error,
+            const std::string& job = {});
+
+// "/v1/jobs/render-7" + tail
+std::string JobTarget(const std::string& job, const std::string& tail = {});
+
+}  // namespace tidemill::cli

@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/jobs.h"
+
+#include <vector>
+
+#include "cli/format.h"
+#include "cli/table.h"
+#include "cli/usage.h"
+#include "wire/job_json.h"
+#include "wire/spec_json.h"
+
+namespace tidemill::cli {
+namespace {
+
+// What a person looks at without asking for more.
+constexpr int kNewest = 20;
+constexpr int kPage = 100;
+
+Colour ColourOf(const Job& job, const Counts& counts) {
+  switch (job.state) {
+    case JobState::kPaused:
+    case JobState::kCancelling:
+    case JobState::kCancelled:
+      return Colour::kYellow;
+    case JobState::kFinished:
+      return counts.failed > 0 ? Colour::kRed : Colour::kGreen;
+    default:
+      return Colour::kPlain;
+  }
+}
+
+std::vector<Cell> RowOf(const JobsAnswer::Entry& entry, const Surroundings& around) {
+  const Job& job = entry.job;
+  Counts counts;
+  counts.total = job.items;
+  const bool counted = entry.counts.has_value();
+  if (counted) counts = *entry.counts;
+  const auto number = [&](std::int64_t value) { return counted ? Thousands(value) : "-"; };
+  return {PublicId(job),
+          Cell(std::string(JobStateName(job.state)), ColourOf(job, counts)),
+          Thousands(job.items),
+          number(counts.succeeded),
+          Cell(number(counts.failed), counts.failed > 0 ? Colour::kRed : Colour::kPlain),
+          number(counts.running),
+          number(counts.waiting),
+          ClockText(job.created_ms, around.now_ms(), around.zone_s)};
+}
+
+std::string Words(const std::vector<std::string>& words) {
+  std::string out;
+  for (const std::string& word : words) {
+    if (!out.empty()) out.push_back(' ');
+    const bool plain =
+        !word.empty() && word.find_first_of(" \t\n\"'\\$&|;<>()*") == std::string::npos;
+    out += plain ? word : "'" + word + "'";
+  }
+  return Printable(out);
+}
+
+std::string AskedText(const JobSpec& spec) {
+  std::string text =
+      CpusText(spec.resources.millicpus) + (spec.resources.millicpus == 1000 ? " cpu" : " cpus");
+  if (spec.resources.memory_bytes > 0) {
+    text += " and " + BytesText(spec.resources.memory_bytes);
+  }
+  return text + " an item; " +
+         (spec.retries == 1 ? "1 retry" : Thousands(spec.retries) + " retries");
+}
+
+std::string CountsText(const Counts& counts) {
+  std::string text = "succeeded " + Thousands(counts.succeeded) + "   failed " +
+                     Thousands(counts.failed) + "   running " + Thousands(counts.running) +
+                     "   waiting " + Thousands(counts.waiting);
+  if (counts.cancelled > 0) text += "   cancelled " + Thousands(counts.cancelled);
+  return text;
+}
+
+std::string NextStep(const JobCounts& shown) {
+  const std::string id = PublicId(shown.job);
+  switch (shown.job.state) {
+    case JobState::kPaused:
+      return "Look:   tidemill items " + id + " --state failed\nThen:   tidemill resume " + id;
+    case JobState::kFinished:
+      if (shown.counts.failed == 0) return "Look:   tidemill usage " + id;
+      return "Look:   tidemill items " + id + " --state failed\nThen:   tidemill retry " + id +
+             " --failed";
+    case JobState::kCancelled:
+      return "";
+    default:
+      return "Follow it with:  tidemill watch " + id;
+  }
+}
+
+// What machines say of a job that should run and does not.
+void PrintTroubles(const Context& context, const JobCounts& shown) {
+  constexpr int kMost = 3;
+  if (shown.job.state != JobState::kActive || shown.counts.running > 0) return;
+  const auto machines = FetchMachines(context.client);
+  if (!machines) return;
+  if (machines->empty()) context.console.Line("  no machine has joined yet");
+  int printed = 0;
+  for (const ListedMachine& machine : *machines) {
+    if (!machine.status) continue;
+    for (const JobUse& use : machine.status->jobs) {
+      if (use.job != shown.job.id || use.trouble.empty() || printed++ >= kMost) continue;
+      context.console.Line("  " + Printable(machine.session.machine) +
+                           " cannot run it now: " + Printable(use.trouble));
+    }
+  }
+}
+
+void PrintJob(const Context& context, const JobCounts& shown) {
+  const Console& console = context.console;
+  const Job& job = shown.job;
+  const auto line = [&](const std::string& name, const std::string& text) {
+    const std::string title = "  " + name + std::string(11 - name.size(), ' ');
+    console.Line(Clip(title + text, console.columns));
+  };
+  std::string state(JobStateName(job.state));
+  if (!job.reason.empty()) state += ": " + Printable(job.reason);
+  console.Line(console.Painted(Colour::kBold, PublicId(job)) + " " +
+               console.Painted(ColourOf(job, shown.counts),
+                               Clip(state, console.columns - PublicId(job).size() - 1)));
+  line("items", Thousands(shown.counts.total) + "   " + CountsText(shown.counts));
+  if (const auto spec = ParseSpec(job.spec.document)) {
+    if (!spec->run.image.empty()) line("image", Printable(spec->run.image));
+    if (spec->run.command) line("command", Words(*spec->run.command));
+  }
+  line("asks", AskedText(job.spec));
+  const std::int64_t now = context.around.now_ms();
+  line("submitted",
+       ClockText(job.created_ms, now, context.around.zone_s) + ", " + AgoText(job.created_ms, now));
+  if (job.round > 0) line("retried", job.round == 1 ? "once" : Thousands(job.round) + " times");
+  PrintTroubles(context, shown);
+  const std::string next = NextStep(shown);
+  if (!next.empty()) console.Line(next);
+}
+
+}  // namespace
+
+int ListJobs(const Context& context, const JobsFlags& flags) {
+  const Console& console = context.console;
+  std::vector<std::vector<Cell>> rows;
+  std::string before;
+  bool more = false;
+  do {
+    std::string target =
+        "/v1/jobs?counts=true&limit=" + std::to_string(flags.all ? kPage : kNewest);
+    if (!flags.state.empty()) target += "&state=" + PercentEncode(flags.state);
+    if (!before.empty()) target += "&before=" + PercentEncode(before);
+    const auto body = context.client.Get(target);
+    if (!body) return Explain(console, context.client, body.error());
+    if (console.json) console.Line(*body);
+    const auto answer = ParseJobs(*body);
+    if (!answer) return Explain(console, context.client, answer.error());
+    for (const auto& entry : answer->jobs) {
+      if (console.quiet) console.Line(PublicId(entry.job));
+      rows.push_back(RowOf(entry, context.around));
+    }
+    more = !answer->next.empty();
+    before = answer->next;
+  } while (flags.all && more);
+  if (console.json || console.quiet) return kDone;
+  if (rows.empty()) {
+    console.Line(flags.state.empty() ? "no jobs yet.  Try:  tidemill submit --example hello"
+                                     : "no job is " + flags.state);
+    return kDone;
+  }
+  console.out(FormatTable({{"JOB"},
+                           {"STATE"},
+                           {"ITEMS", true},
+                           {"SUCCEEDED", true},
+                           {"FAILED", true},
+                           {"RUNNING", true},
+                           {"WAITING", true},
+                           {"SUBMITTED"}},
+                          rows, console.columns, console.colours));
+  if (more)
+    console.Line("These are the newest " + std::to_string(kNewest) +
+                 ".  All of them:  tidemill jobs --all");
+  return kDone;
+}
+
+int ShowJob(const Context& context, const std::string& job) {
+  const auto body = context.client.Get(JobTarget(job));
+  if (!body) return Explain(context.console, context.client, body.error(), job);
+  if (context.console.json) {
+    context.console.Line(*body);
+    return kDone;
+  }
+  const auto shown = ParseJobCounts(*body);
+  if (!shown) return Explain(context.console, context.client, shown.error());
+  PrintJob(context, *shown);
+  return kDone;
+}
+
+}  // namespace tidemill::cli

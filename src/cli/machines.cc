@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/machines.h"
+
+#include "cli/format.h"
+#include "cli/table.h"
+#include "cli/usage.h"
+
+namespace tidemill::cli {
+namespace {
+
+// A machine syncs every ten seconds; one that has not for so long is worth a look.
+constexpr std::int64_t kLateMs = 25'000;
+
+std::string EngineText(const ListedMachine& machine) {
+  if (!machine.status) return "-";
+  return Printable(machine.status->engine) + (machine.status->enforces ? "" : " (not enforced)");
+}
+
+// Why jobs do not run on some of them.
+std::string TroublesText(const std::vector<ListedMachine>& machines, std::size_t width) {
+  std::string out;
+  for (const ListedMachine& machine : machines) {
+    if (!machine.status) continue;
+    for (const JobUse& use : machine.status->jobs) {
+      if (use.trouble.empty()) continue;
+      out += Clip(Printable(machine.session.machine) + " cannot run job " +
+                      std::to_string(use.job.number) + " now: " + Printable(use.trouble),
+                  width) +
+             "\n";
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string MachinesText(const std::vector<ListedMachine>& machines, std::int64_t now_ms,
+                         std::size_t width, bool colours) {
+  if (machines.empty()) {
+    return "no machine has joined.  Make this one a machine:  tidemill up\n";
+  }
+  std::vector<std::vector<Cell>> rows;
+  Resources all{0, 0};
+  std::int64_t items = 0;
+  for (const ListedMachine& machine : machines) {
+    const Session& session = machine.session;
+    all.millicpus += session.shape.millicpus;
+    all.memory_bytes += session.shape.memory_bytes;
+    items += machine.items;
+    const bool draining = session.state == SessionState::kDraining;
+    const bool late = now_ms - machine.seen_ms > kLateMs;
+    rows.push_back({Printable(session.machine), session.pool,
+                    draining ? Cell("draining", Colour::kYellow) : Cell("ready"),
+                    CpusText(session.shape.millicpus), BytesText(session.shape.memory_bytes),
+                    EngineText(machine), Thousands(machine.items),
+                    Cell(AgoText(machine.seen_ms, now_ms), late ? Colour::kRed : Colour::kPlain)});
+  }
+  std::string out = FormatTable({{"MACHINE"},
+                                 {"POOL"},
+                                 {"STATE"},
+                                 {"CPUS", true},
+                                 {"MEMORY", true},
+                                 {"ENGINE"},
+                                 {"ITEMS", true},
+                                 {"SEEN"}},
+                                rows, width, colours);
+  const auto count = static_cast<std::int64_t>(machines.size());
+  return out + CountOf(count, "machine") + ": " + CpusText(all.millicpus) + " cpus, " +
+         BytesText(all.memory_bytes) + ", " + CountOf(items, "item") + " leased.\n" +
+         TroublesText(machines, width);
+}
+
+int ListMachines(const Context& context) {
+  const Console& console = context.console;
+  if (console.json) {
+    const auto body = context.client.Get("/v1/machines");
+    if (!body) return Explain(console, context.client, body.error());
+    console.Line(*body);
+    return kDone;
+  }
+  const auto machines = FetchMachines(context.client);
+  if (!machines) return Explain(console, context.client, machines.error());
+  if (console.quiet) {
+    for (const ListedMachine& machine : *machines) console.Line(Printable(machine.session.machine));
+    return kDone;
+  }
+  console.out(MachinesText(*machines, context.around.now_ms(), console.columns, console.colours));
+  return kDone;
+}
+
+}  // namespace tidemill::cli

@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/submit.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "cli/format.h"
+#include "cli/item_source.h"
+#include "cli/locate.h"
+#include "cli/spec_file.h"
+#include "cli/watch.h"
+#include "wire/job_json.h"
+#include "yaml/yaml.h"
+
+namespace tidemill::cli {
+namespace {
+
+// Once the job is made the address is known to be right: whoever is away comes back.
+constexpr Patience kPatient{.busy = std::chrono::minutes(5), .away = std::chrono::minutes(5)};
+constexpr Patience kFirst{.busy = std::chrono::minutes(5), .away = {}};
+// A part of 8 MiB over a slow line, and the server's work on it.
+constexpr std::chrono::milliseconds kPartTimeout{120'000};
+
+struct Sent {
+  std::int64_t parts = 0;
+  std::int64_t items = 0;
+  std::int64_t bytes = 0;
+};
+
+class Submission {
+ public:
+  Submission(const Context& context, Random& random, const SubmitFlags& flags)
+      : context_(context), random_(random), flags_(flags) {}
+
+  int Run() {
+    if (const auto wrong = Prepare()) return *wrong;
+    const TimePoint began = context_.client.loop().Now();
+    if (const auto wrong = Create()) return *wrong;
+    if (const auto wrong = Fill()) return *wrong;
+    const auto sealed =
+        context_.client.Post(JobTarget(job_, "/seal"), FormatSeal(sent_.parts), kPatient);
+    if (!sealed) return Broken(sealed.error());
+    const auto took = context_.client.loop().Now() - began;
+    Tell(*sealed, took / std::chrono::milliseconds(1));
+    return flags_.watch ? Watch(context_, job_) : kDone;
+  }
+
+ private:
+  int Wrong(const std::string& why) const {
+    context_.console.ErrLine(why);
+    return kWrongUse;
+  }
+
+  // Reads the spec and opens the items, so that nothing is sent if either is wrong.
+  std::optional<int> Prepare() {
+    if (flags_.spec == "-" && flags_.items == "-") {
+      return Wrong("standard input cannot be both the spec and the items");
+    }
+    SpecEdits edits{flags_.name, {}, {}};
+    for (const auto& [texts, pairs] :
+         {std::pair(&flags_.env, &edits.env), std::pair(&flags_.params, &edits.params)}) {
+      for (const std::string& text : *texts) {
+        auto pair = SplitPair(text);
+        if (!pair) return Wrong(pair.error().reason);
+        pairs->push_back(*std::move(pair));
+      }
+    }
+    std::string file = flags_.spec;
+    std::string yaml;
+    if (!flags_.example.empty()) {
+      example_ = FindExample(flags_.example);
+      if (example_ == nullptr) return Wrong("no example '" + flags_.example + "'; there is: hello");
+      file = flags_.example;
+      yaml = example_->yaml;
+    } else if (auto text = ReadSpec(file)) {
+      yaml = *std::move(text);
+    } else {
+      return Wrong(text.error().reason);
+    }
+    auto spec = LoadSpec(yaml, file == "-" ? "spec" : file, std::move(edits));
+    if (!spec) return Wrong(spec.error().reason);
+    spec_ = *std::move(spec);
+    if (flags_.items.empty()) return std::nullopt;
+    auto items = OpenItems(flags_.items);
+    if (!items) return Wrong(items.error().reason);
+    source_.emplace(*std::move(items));
+    return std::nullopt;
+  }
+
+  static Result<std::string> ReadSpec(const std::string& file) {
+    const std::string path = file == "-" ? "/dev/stdin" : file;
+    if (::access(path.c_str(), R_OK) != 0) {
+      return Fail(Code::kInvalid, "cannot read " + file + ": " + std::strerror(errno));
+    }
+    auto text = ReadFile(path, kYamlBytes);
+    if (!text) {
+      return Fail(Code::kInvalid, "cannot read " + file + ": a spec is a file of at most " +
+                                      Thousands(static_cast<std::int64_t>(kYamlBytes)) + " bytes");
+    }
+    return *std::move(text);
+  }
+
+  std::optional<int> Create() {
+    key_ = flags_.key;
+    if (key_.empty()) key_ = "cli-" + FormatUuid(random_.Next(), random_.Next());
+    const auto body = context_.client.Post("/v1/jobs", FormatNewJob(key_, spec_.document), kFirst);
+    if (!body) return Explain(context_.console, context_.client, body.error());
+    const auto job = ParseJob(*body);
+    if (!job) return Explain(context_.console, context_.client, job.error());
+    job_ = PublicId(*job);
+    return std::nullopt;
+  }
+
+  std::optional<int> Fill() {
+    if (source_) return FillFromSource();
+    std::int64_t left = flags_.range.value_or(example_ != nullptr ? example_->items : 1);
+    while (left > 0) {
+      const std::int64_t some = std::min(left, limits::kItemsPerRangePart);
+      if (const auto wrong = Put("application/json", FormatRange(some))) return wrong;
+      sent_.items += some;
+      left -= some;
+    }
+    return std::nullopt;
+  }
+
+  std::optional<int> FillFromSource() {
+    while (true) {
+      auto part = source_->Next();
+      if (!part) return GiveUp(part.error().reason);
+      if (part->empty()) break;
+      if (const auto wrong = Put("text/plain", *std::move(part))) return wrong;
+      sent_.items = source_->items();
+      sent_.bytes = source_->bytes();
+    }
+    if (sent_.items == 0) return GiveUp(source_->name() + " has no items: every line is one");
+    return std::nullopt;
+  }
+
+  std::optional<int> Put(const std::string& type, std::string body) {
+    const auto answer =
+        context_.client.Call({.method = "PUT",
+                              .target = JobTarget(job_, "/parts/" + std::to_string(sent_.parts)),
+                              .content_type = type,
+                              .body = std::move(body),
+                              .timeout = kPartTimeout},
+                             kPatient);
+    if (!answer && answer.error().code == Code::kInvalid && source_) {
+      return GiveUp(source_->name() + ", from line " + Thousands(source_->part_line()) +
+                    " on: " + answer.error().reason);
+    }
+    if (!answer) return Broken(answer.error());
+    ++sent_.parts;
+    return std::nullopt;
+  }
+
+  // The items are wrong, so the draft is of no use to anybody.
+  int GiveUp(const std::string& why) {
+    [[maybe_unused]] const auto gone = context_.client.Post(JobTarget(job_, "/cancel"), "");
+    return Wrong(why);
+  }
+
+  int Broken(const Error& error) {
+    const int exit = Explain(context_.console, context_.client, error, job_);
+    context_.console.ErrLine(job_ + " is not submitted; the same command with --key " + key_ +
+                             " takes it up where it was");
+    return exit;
+  }
+
+  void Tell(const std::string& sealed, std::int64_t took_ms) {
+    const Console& console = context_.console;
+    if (console.json) return console.Line(sealed);
+    if (console.quiet) return console.Line(job_);
+    std::string line = job_ + " submitted: " + CountOf(sent_.items, "item");
+    if (source_) {
+      line += " (" + DecimalBytesText(sent_.bytes) + ", " + DurationText(took_ms) + ")";
+    } else {
+      const Resources& each = spec_.parsed.job.resources;
+      const std::string& image = spec_.parsed.run.image;
+      if (!image.empty()) line += ", image " + image;
+      line += ", " + CpusText(each.millicpus) + (each.millicpus == 1000 ? " cpu" : " cpus");
+      if (each.memory_bytes > 0) line += " and " + BytesText(each.memory_bytes);
+      if (sent_.items > 1) line += " each";
+    }
+    console.Line(Clip(line, console.columns));
+    if (!flags_.watch) console.Line("Follow it with:  tidemill watch " + job_);
+  }
+
+  const Context& context_;
+  Random& random_;
+  const SubmitFlags& flags_;
+  const Example* example_ = nullptr;
+  LoadedSpec spec_;
+  std::optional<ItemSource> source_;
+  std::string key_;
+  std::string job_;
+  Sent sent_;
+};
+
+}  // namespace
+
+int Submit(const Context& context, Random& random, const SubmitFlags& flags) {
+  return Submission(context, random, flags).Run();
+}
+
+}  // namespace tidemill::cli

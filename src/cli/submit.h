@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/random.h"
+#include "cli/context.h"
+
+namespace tidemill::cli {
+
+struct SubmitFlags {
+  std::string spec;     // a file, or "-"
+  std::string example;  // instead of a file
+  std::string items;    // a file, or "-"; empty: none
+  std::optional<std::int64_t> range;
+  std::vector<std::string> env;     // NAME=VALUE
+  std::vector<std::string> params;  // NAME=VALUE
+  std::string name;
+  std::string key;  // empty: a random one
+  bool watch = false;
+};
+
+// tidemill submit. The job is made, filled part by part and sealed; each call may be repeated, so a
+// lost answer costs nothing. What breaks off for good leaves a draft, which the same --key takes
+// up.
+int Submit(const Context& context, Random& random, const SubmitFlags& flags);
+
+}  // namespace tidemill::cli

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/up_folder.h"
+
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <sys/file.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <charconv>
+#include <cstdio>
+#include <cstring>
+#include <fstream>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "base/digest.h"
+#include "cli/locate.h"
+
+namespace tidemill::cli {
+namespace {
+
+constexpr std::string_view kSocketName = "/.s.PGSQL.5432";
+// What a socket's path may have, with the zero at its end.
+constexpr std::size_t kSocketPathBytes = sizeof(sockaddr_un::sun_path);
+
+tl::unexpected<Error> SystemError(const std::string& doing) {
+  return Fail(Code::kInternal, doing + ": " + std::strerror(errno));
+}
+
+Result<void> MakeFolder(const std::filesystem::path& path, mode_t mode) {
+  std::error_code error;
+  std::filesystem::create_directories(path.parent_path(), error);
+  if (::mkdir(path.c_str(), mode) != 0 && errno != EEXIST) {
+    return SystemError("make " + path.string());
+  }
+  return {};
+}
+
+// Whole or not at all: also when the machine stops in between.
+Result<void> WriteFile(const std::filesystem::path& path, const std::string& text) {
+  const std::filesystem::path fresh = path.string() + ".new";
+  std::ofstream file(fresh, std::ios::binary | std::ios::trunc);
+  file << text;
+  file.close();
+  if (!file) return SystemError("write " + fresh.string());
+  if (::rename(fresh.c_str(), path.c_str()) != 0) return SystemError("write " + path.string());
+  return {};
+}
+
+std::string Hex(std::string_view bytes) {
+  std::string out;
+  for (const char byte : bytes) {
+    std::array<char, 3> two{};
+    std::snprintf(two.data(), two.size(), "%02x", static_cast<unsigned char>(byte));
+    out += two.data();
+  }
+  return out;
+}
+
+}  // namespace
+
+Result<UpFolder> UpFolder::Open(std::filesystem::path path, bool root) {
+  // PostgreSQL runs as somebody else than root, and everybody may ask where root's server is.
+  TIDEMILL_TRY_VOID(MakeFolder(path, root ? 0755 : 0700));
+  TIDEMILL_TRY_VOID(MakeFolder(path / "logs", 0755));
+  const std::filesystem::path name = path / "up.lock";
+  const int lock = ::open(name.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+  if (lock < 0) return SystemError("open " + name.string());
+  if (::flock(lock, LOCK_EX | LOCK_NB) != 0) {
+    ::close(lock);
+    const std::string pid = ReadFile(name, 32).value_or("");
+    return Fail(Code::kConflict, "already running (pid " + pid + ")");
+  }
+  const std::string pid = std::to_string(::getpid());
+  const bool written = ::ftruncate(lock, 0) == 0 &&
+                       ::write(lock, pid.data(), pid.size()) == static_cast<ssize_t>(pid.size());
+  UpFolder folder(std::move(path), lock);
+  if (!written) return SystemError("write " + name.string());
+  return folder;
+}
+
+UpFolder::UpFolder(UpFolder&& other) noexcept
+    : path_(other.path_),
+      lock_(std::exchange(other.lock_, -1)),
+      announced_(std::exchange(other.announced_, false)) {}
+
+UpFolder::~UpFolder() {
+  if (announced_) ::unlink((path_ / "up.json").c_str());
+  if (lock_ >= 0) ::close(lock_);
+}
+
+std::filesystem::path UpFolder::Log(const std::string& program) const {
+  return path_ / "logs" / (program + ".log");
+}
+
+int UpFolder::LastPort() const {
+  const std::string text = ReadFile(path_ / "port", 16).value_or("");
+  int port = 0;
+  std::from_chars(text.data(), text.data() + text.size(), port);
+  return port > 0 && port < 65'536 ? port : 0;
+}
+
+Result<void> UpFolder::KeepPort(int port) const {
+  return WriteFile(path_ / "port", std::to_string(port));
+}
+
+Result<void> UpFolder::Announce(const UpFile& file) {
+  announced_ = true;
+  return WriteFile(path_ / "up.json", FormatUp(file));
+}
+
+bool IsPortFree(int port) {
+  const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  if (fd < 0) return false;
+  const int yes = 1;
+  ::setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  address.sin_port = htons(static_cast<std::uint16_t>(port));
+  const bool bound = ::bind(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0;
+  ::close(fd);
+  return bound;
+}
+
+std::optional<std::filesystem::path> ShutFolder(const std::filesystem::path& path,
+                                                const Account& account) {
+  std::filesystem::path at;
+  for (const auto& part : std::filesystem::absolute(path)) {
+    at /= part;
+    struct stat info{};
+    if (::stat(at.c_str(), &info) != 0) return std::nullopt;  // ours to make
+    const mode_t bit = info.st_uid == account.uid   ? S_IXUSR
+                       : info.st_gid == account.gid ? S_IXGRP
+                                                    : S_IXOTH;
+    if ((info.st_mode & bit) == 0) return at;
+  }
+  return std::nullopt;
+}
+
+Result<std::filesystem::path> MakeSocketFolder(const std::filesystem::path& data,
+                                               const std::filesystem::path& short_base,
+                                               const std::optional<Account>& account) {
+  std::filesystem::path path = data / "run";
+  // PostgreSQL takes a list of folders, in which commas and quotes have a meaning.
+  const bool plain = path.string().find_first_of(",\"' \\") == std::string::npos;
+  if (!plain || path.string().size() + kSocketName.size() >= kSocketPathBytes) {
+    // Eight bytes of the digest: two data folders never meet in one.
+    path = short_base / ("tidemill-" + Hex(Sha256(data.string()).substr(0, 8)));
+  }
+  TIDEMILL_TRY_VOID(MakeFolder(path, 0700));
+  const uid_t owner = account ? account->uid : ::geteuid();
+  struct stat info{};
+  // A link would lead to a folder of somebody's choosing.
+  if (::lstat(path.c_str(), &info) != 0) return SystemError("look at " + path.string());
+  const bool ours = S_ISDIR(info.st_mode) && (info.st_uid == owner || info.st_uid == ::geteuid());
+  if (!ours) return Fail(Code::kInternal, path.string() + " belongs to somebody else");
+  if (::chmod(path.c_str(), 0700) != 0) return SystemError("close " + path.string());
+  if (account && ::chown(path.c_str(), account->uid, account->gid) != 0) {
+    return SystemError("give away " + path.string());
+  }
+  return path;
+}
+
+}  // namespace tidemill::cli

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/watch.h"
+
+#include <csignal>
+#include <optional>
+#include <utility>
+
+#include "cli/watch_view.h"
+#include "wire/job_json.h"
+
+namespace tidemill::cli {
+namespace {
+
+// The server counts anew once a second.
+constexpr std::chrono::milliseconds kPoll{1'000};
+// Into a file or a pipe, a line is written no more often.
+constexpr std::int64_t kPlainEveryMs = 5'000;
+// A server that is being replaced is back sooner than this.
+constexpr std::int64_t kLongestSilenceMs = 5 * 60 * 1000;
+
+// Draws each frame over the one before.
+class Screen {
+ public:
+  explicit Screen(const Console& console) : console_(console) {}
+
+  void Draw(const std::vector<std::string>& lines) {
+    std::string text = Back();
+    for (const std::string& line : lines) text += line + "\n";
+    drawn_ = lines.size();
+    console_.out(text);
+  }
+
+ private:
+  std::string Back() const {
+    return drawn_ == 0 ? "" : "\x1b[" + std::to_string(drawn_) + "A\x1b[J";
+  }
+
+  const Console& console_;
+  std::size_t drawn_ = 0;
+};
+
+class Watcher {
+ public:
+  Watcher(const Context& context, std::string job)
+      : context_(context), job_(std::move(job)), screen_(context.console) {}
+
+  int Run() {
+    while (true) {
+      auto body = context_.client.Get(JobTarget(job_), {.busy = {}, .away = {}});
+      if (context_.client.interrupted()) return Leave();
+      if (const auto code = body ? Take(*body) : Miss(body.error())) return *code;
+      Show();
+      if (view_.ended()) return End();
+      context_.client.Sleep(kPoll);
+      if (context_.client.interrupted()) return Leave();
+    }
+  }
+
+ private:
+  std::int64_t Now() const {
+    return context_.client.loop().Now().time_since_epoch() / std::chrono::milliseconds(1);
+  }
+
+  std::optional<int> Take(const std::string& body) {
+    const auto answer = ParseJobCounts(body);
+    if (!answer) return Explain(context_.console, context_.client, answer.error());
+    if (told_silence_) context_.console.ErrLine("the server answers again");
+    told_silence_ = false;
+    view_.Add(Now(), *answer);
+    if (!begun_) saw_it_run_ = !view_.ended();
+    begun_ = true;
+    json_ = body;
+    return std::nullopt;
+  }
+
+  std::optional<int> Miss(const Error& error) {
+    const bool passing = error.code == Code::kUnavailable || error.code == Code::kUnknown ||
+                         error.code == Code::kExhausted;
+    if (!begun_ || !passing) return Explain(context_.console, context_.client, error, job_);
+    view_.AddSilence(Now(), error.reason);
+    if (view_.SilentFor(Now()).value_or(0) > kLongestSilenceMs) {
+      return Explain(context_.console, context_.client, error, job_);
+    }
+    if (!context_.console.out_terminal && !told_silence_) {
+      context_.console.ErrLine("the server does not answer (" + error.reason +
+                               "); the job goes on without us, trying again");
+      told_silence_ = true;
+    }
+    return std::nullopt;
+  }
+
+  void Show() {
+    const Console& console = context_.console;
+    if (console.json) return;
+    const std::int64_t now = Now();
+    if (console.out_terminal) {
+      // The last column stays free: some terminals wrap when it is written.
+      return screen_.Draw(view_.Frame(now, console.columns - 1, console.colours));
+    }
+    if (view_.SilentFor(now) || view_.ended()) return;
+    if (shown_ms_ && now - *shown_ms_ < kPlainEveryMs) return;
+    if (!view_.TakeChanged()) return;
+    shown_ms_ = now;
+    console.Line(view_.PlainLine(console.columns));
+  }
+
+  int End() {
+    const JobCounts& last = view_.last();
+    if (context_.console.json) {
+      context_.console.Line(json_);
+    } else {
+      std::optional<std::int64_t> took;
+      // Only who saw the end knows when it was.
+      if (saw_it_run_ && last.job.round == 0) {
+        took = context_.around.now_ms() - last.job.created_ms;
+      }
+      context_.console.Line(EndText(last, took));
+    }
+    return ExitOf(last);
+  }
+
+  int Leave() {
+    const std::string id = begun_ ? PublicId(view_.last().job) : job_;
+    context_.console.ErrLine((context_.console.err_terminal ? "\n" : "") + id +
+                             " goes on. See it again:  tidemill watch " + id +
+                             "   Stop it:  tidemill cancel " + id);
+    return kInterrupted;
+  }
+
+  const Context& context_;
+  const std::string job_;
+  Screen screen_;
+  WatchView view_;
+  std::string json_;
+  bool begun_ = false;
+  bool saw_it_run_ = false;
+  bool told_silence_ = false;
+  std::optional<std::int64_t> shown_ms_;
+};
+
+}  // namespace
+
+int Watch(const Context& context, const std::string& job) {
+  context.client.loop().OnSignal({SIGINT, SIGTERM},
+                                 [&client = context.client](int) { client.Interrupt(); });
+  return Watcher(context, job).Run();
+}
+
+}  // namespace tidemill::cli

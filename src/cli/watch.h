@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+
+#include "cli/context.h"
+
+namespace tidemill::cli {
+
+// Shows a job until it has ended; gives the exit code. On a terminal a block is drawn over and
+// over, elsewhere a line is written when something has changed. Ctrl-C leaves the job running.
+int Watch(const Context& context, const std::string& job);
+
+}  // namespace tidemill::cli

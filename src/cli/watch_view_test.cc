@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/watch_view.h"
+
+#include <gtest/gtest.h>
+
+#include "cli/console.h"
+#include "cli/format.h"
+
+namespace tidemill::cli {
+namespace {
+
+JobCounts Answer(std::int64_t succeeded, std::int64_t failed, std::int64_t running,
+                 std::int64_t waiting) {
+  JobCounts answer;
+  answer.job.id.number = 7;
+  answer.job.spec.name = "render";
+  answer.job.state = JobState::kActive;
+  answer.counts = {succeeded + failed + running + waiting, succeeded, failed, running, waiting, 0};
+  return answer;
+}
+
+std::string Text(const std::vector<std::string>& lines) {
+  std::string text;
+  for (const std::string& line : lines) text += line + "\n";
+  return text;
+}
+
+TEST(WatchView, ShowsBarCountsRateAndTimeLeft) {
+  WatchView view;
+  view.Add(0, Answer(100'000, 12, 3'000, 146'988));
+  view.Add(10'000, Answer(101'000, 12, 3'000, 145'988));
+  EXPECT_EQ(Text(view.Frame(10'000, 80, false)),
+            "render-7  ━━━━━━━━━━━━━━━━━━───────────────────────────  101,012 / 250,000  40 %\n"
+            "  succeeded 101,000   failed 12   running 3,000   waiting 145,988\n"
+            "  rate 100/s   25 min left\n");
+}
+
+TEST(WatchView, FitsEveryWidth) {
+  WatchView view;
+  view.Add(0, Answer(1, 1'000'000, 1'000'000, 1'000'000));
+  JobCounts paused = Answer(5, 1'000'000, 1'000'000, 1'000'000);
+  paused.job.state = JobState::kPaused;
+  paused.job.reason = "the first 20 attempts all failed alike, which costs money for nothing";
+  view.Add(20'000, paused);
+  for (std::size_t width = 20; width < 120; ++width) {
+    for (const std::string& line : view.Frame(20'000, width, false)) {
+      EXPECT_LE(WidthOf(line), width) << line;
+    }
+    EXPECT_LE(WidthOf(view.PlainLine(width)), width);
+  }
+}
+
+TEST(WatchView, MeasuresTheRateOverTheLastHalfMinuteOnly) {
+  WatchView view;
+  view.Add(0, Answer(0, 0, 10, 9'990));
+  EXPECT_FALSE(view.Rate());
+  for (int second = 1; second <= 60; ++second) {
+    // Ten a second at first, then one.
+    const std::int64_t done = second <= 30 ? second * 10 : 300 + (second - 30);
+    view.Add(second * 1000, Answer(done, 0, 10, 9'990 - done));
+  }
+  ASSERT_TRUE(view.Rate());
+  EXPECT_NEAR(*view.Rate(), 1.0, 0.01);
+}
+
+TEST(WatchView, ForgetsTheRateWhenItemsAreRetried) {
+  WatchView view;
+  view.Add(0, Answer(0, 0, 10, 90));
+  view.Add(5'000, Answer(50, 10, 10, 30));
+  ASSERT_TRUE(view.Rate());
+  JobCounts again = Answer(50, 0, 0, 50);
+  again.job.round = 1;
+  view.Add(6'000, again);
+  EXPECT_FALSE(view.Rate());
+}
+
+TEST(WatchView, SaysWhyAJobIsPausedAndHowItGoesOn) {
+  WatchView view;
+  JobCounts answer = Answer(0, 20, 0, 80);
+  answer.job.state = JobState::kPaused;
+  answer.job.reason = "the first 20 attempts all failed";
+  view.Add(0, answer);
+  const std::string text = Text(view.Frame(0, 80, false));
+  EXPECT_NE(text.find("  paused: the first 20 attempts all failed\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("tidemill resume render-7"), std::string::npos) << text;
+  EXPECT_NE(view.PlainLine(100).find("paused: the first"), std::string::npos);
+}
+
+TEST(WatchView, WondersAboutMachinesOnlyAfterAWhile) {
+  WatchView view;
+  view.Add(0, Answer(0, 0, 0, 100));
+  view.Add(5'000, Answer(0, 0, 0, 100));
+  EXPECT_EQ(Text(view.Frame(5'000, 80, false)).find("nothing runs"), std::string::npos);
+  view.Add(12'000, Answer(0, 0, 0, 100));
+  EXPECT_NE(Text(view.Frame(12'000, 80, false)).find("nothing runs"), std::string::npos);
+  // Something moved: the wait begins anew.
+  view.Add(13'000, Answer(1, 0, 0, 99));
+  EXPECT_EQ(Text(view.Frame(13'000, 80, false)).find("nothing runs"), std::string::npos);
+}
+
+TEST(WatchView, SaysThatTheServerIsSilentUntilItAnswers) {
+  WatchView view;
+  view.Add(0, Answer(0, 0, 1, 99));
+  view.AddSilence(1'000, "connection refused");
+  view.AddSilence(13'000, "connection refused");
+  EXPECT_EQ(view.SilentFor(13'000), 12'000);
+  EXPECT_NE(Text(view.Frame(13'000, 100, false)).find("not answered for 12 s (connection refused)"),
+            std::string::npos);
+  view.Add(14'000, Answer(0, 0, 1, 99));
+  EXPECT_FALSE(view.SilentFor(14'000));
+}
+
+TEST(WatchView, HasChangedOnlyIfTheCountsHave) {
+  WatchView view;
+  view.Add(0, Answer(0, 0, 1, 99));
+  EXPECT_TRUE(view.TakeChanged());
+  view.Add(1'000, Answer(0, 0, 1, 99));
+  EXPECT_FALSE(view.TakeChanged());
+  view.Add(2'000, Answer(1, 0, 1, 98));
+  EXPECT_TRUE(view.TakeChanged());
+}
+
+TEST(Bar, IsFullOnlyWhenAllIsDone) {
+  EXPECT_EQ(Bar(0, 10, 4, false), "────");
+  EXPECT_EQ(Bar(5, 10, 4, false), "━━──");
+  EXPECT_EQ(Bar(999, 1000, 4, false), "━━━─");
+  EXPECT_EQ(Bar(10, 10, 4, false), "━━━━");
+  EXPECT_EQ(Bar(0, 0, 4, false), "────");
+}
+
+TEST(EndText, NamesTheNextStepIfItemsFailed) {
+  JobCounts ended = Answer(98, 2, 0, 0);
+  ended.job.state = JobState::kFinished;
+  EXPECT_EQ(EndText(ended, 9'000),
+            "render-7 finished: 98 succeeded, 2 failed, in 9 s\n"
+            "Look:  tidemill items render-7 --state failed");
+  EXPECT_EQ(ExitOf(ended), kFailed);
+  ended.counts = {100, 100, 0, 0, 0, 0};
+  EXPECT_EQ(EndText(ended, {}), "render-7 finished: all 100 items succeeded");
+  EXPECT_EQ(ExitOf(ended), kDone);
+  ended.job.state = JobState::kCancelled;
+  ended.counts = {100, 90, 0, 0, 0, 10};
+  EXPECT_EQ(EndText(ended, {}), "render-7 cancelled: 90 succeeded, 0 failed, 10 cancelled");
+  EXPECT_EQ(ExitOf(ended), kCancelled);
+}
+
+}  // namespace
+}  // namespace tidemill::cli

@@ -1,0 +1,371 @@
+// SPDX-License-Identifier: Apache-2.0
+// tidemill: flags, construction, run.
+#include <netdb.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <ctime>
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+
+#include "base/limits.h"
+#include "base/random.h"
+#include "cli/change.h"
+#include "cli/client.h"
+#include "cli/console.h"
+#include "cli/items.h"
+#include "cli/jobs.h"
+#include "cli/locate.h"
+#include "cli/logs.h"
+#include "cli/machines.h"
+#include "cli/submit.h"
+#include "cli/up.h"
+#include "cli/usage.h"
+#include "cli/watch.h"
+#include "net/asio_loop.h"
+#include "net/http.h"
+#include "wire/nearest.h"
+
+// Tells a static program which of the C library's ways of finding a host there are, so that it
+// loads none that is made for another library. In no header.
+extern "C" int __nss_configure_lookup(const char* database, const char* services);
+
+namespace tidemill::cli {
+namespace {
+
+struct Flags {
+  std::string server;
+  std::string job;
+  bool json = false;
+  bool quiet = false;
+  bool failed = false;
+  std::vector<std::int64_t> item_numbers;
+  std::string state_folder;
+  JobsFlags jobs;
+  ItemsFlags items;
+  LogsFlags logs;
+  SubmitFlags submit;
+  UpFlags up;
+};
+
+Surroundings AskSystem() {
+  Surroundings around;
+  around.env = [](const std::string& name) -> std::optional<std::string> {
+    const char* const value = std::getenv(name.c_str());
+    if (value == nullptr) return std::nullopt;
+    return value;
+  };
+  around.now_ms = [] {
+    const auto now = std::chrono::system_clock::now().time_since_epoch();
+    return std::chrono::duration_cast<std::chrono::milliseconds>(now).count();
+  };
+  const std::time_t now = std::time(nullptr);
+  std::tm local{};
+  if (localtime_r(&now, &local) != nullptr) around.zone_s = local.tm_gmtoff;
+  std::error_code error;
+  around.executable = std::filesystem::read_symlink("/proc/self/exe", error).string();
+  around.version = TIDEMILL_VERSION;
+  return around;
+}
+
+Console OpenConsole(const Surroundings& around, const Flags& flags) {
+  Console console;
+  const auto to = [](FILE* file) {
+    return [file](std::string_view text) {
+      std::fwrite(text.data(), 1, text.size(), file);
+      std::fflush(file);
+    };
+  };
+  console.out = to(stdout);
+  console.err = to(stderr);
+  console.out_terminal = ::isatty(STDOUT_FILENO) == 1;
+  console.err_terminal = ::isatty(STDERR_FILENO) == 1;
+  const bool dumb = around.Env("TERM").value_or("") == "dumb";
+  console.colours = console.out_terminal && !around.Env("NO_COLOR") && !dumb;
+  winsize size{};
+  constexpr unsigned kLeastColumns = 40;
+  if (console.out_terminal && ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) {
+    console.columns = std::min<std::size_t>(std::max<unsigned>(size.ws_col, kLeastColumns), 100);
+  }
+  console.json = flags.json;
+  console.quiet = flags.quiet;
+  return console;
+}
+
+// Makes the client for whoever needs a server.
+int WithServer(const Console& console, const Surroundings& around, const Flags& flags,
+               const std::function<int(const Context&)>& command) {
+  const bool root = ::geteuid() == 0;
+  const auto url = FindServer(around, root, flags.server);
+  if (!url) {
+    console.ErrLine("which server?  None was named, and no tidemill up runs here.");
+    console.ErrLine("Start one:  tidemill up     Name one:  --server URL, or set TIDEMILL_SERVER");
+    return kNoServer;
+  }
+  auto origin = ParseUrl(*url);
+  if (!origin) {
+    console.ErrLine("'" + *url + "' is not a server's address: " + origin.error().reason);
+    return kWrongUse;
+  }
+  AsioLoop loop;
+  Client client(loop, console, *url, *std::move(origin));
+  return command({console, around, client});
+}
+
+int Logs(const Context& context, Flags flags) {
+  flags.logs.job = flags.job;
+  flags.logs.agent_state = flags.state_folder;
+  if (flags.state_folder.empty()) {
+    const auto up = FindUp(context.around, ::geteuid() == 0);
+    if (up) flags.logs.agent_state = up->agent_state;
+  }
+  return ShowLogs(context, flags.logs);
+}
+
+struct Command {
+  CLI::App* app = nullptr;
+  std::function<int(const Context&)> run;
+};
+
+// The commands and their flags, in the order of the help.
+class CommandLine {
+ public:
+  explicit CommandLine(Flags& flags) : flags_(flags) {
+    app_.set_version_flag("--version", std::string("tidemill ") + TIDEMILL_VERSION);
+    app_.require_subcommand(1);
+    app_.footer("Example:\n  tidemill up\n  tidemill submit --example hello --watch\n");
+    AddUp();
+    AddSubmit();
+    AddReads();
+    AddLogs();
+    AddChanges();
+    Add("machines", "List the machines that have joined.", "machines",
+        [](const Context& context) { return ListMachines(context); });
+    version_ = app_.add_subcommand("version", "Say which version this is.");
+    version_->add_flag("--json", flags_.json, "For programs");
+    version_->footer("Example:\n  tidemill version\n");
+  }
+
+  CLI::App& app() { return app_; }
+  bool got_up() const { return up_->parsed(); }
+  bool got_version() const { return version_->parsed(); }
+  const Command* Chosen() const {
+    for (const Command& command : commands_) {
+      if (command.app->parsed()) return &command;
+    }
+    return nullptr;
+  }
+
+ private:
+  void AddCommon(CLI::App* command, const std::string& example) {
+    command->add_flag("--json", flags_.json, "The same facts, for programs");
+    command->add_flag("-q,--quiet", flags_.quiet, "Only what a script needs");
+    command->footer("Example:\n  tidemill " + example + "\n");
+  }
+
+  CLI::App* Add(const std::string& name, const std::string& about, const std::string& example,
+                std::function<int(const Context&)> run) {
+    CLI::App* const command = app_.add_subcommand(name, about);
+    command
+        ->add_option("--server", flags_.server,
+                     "Where it is; else TIDEMILL_SERVER, else a running tidemill up")
+        ->type_name("URL");
+    AddCommon(command, example);
+    commands_.push_back({command, std::move(run)});
+    return command;
+  }
+
+  CLI::App* AddJob(const std::string& name, const std::string& about, const std::string& example,
+                   std::function<int(const Context&)> run) {
+    CLI::App* const command = Add(name, about, example, std::move(run));
+    command->add_option("JOB", flags_.job, "As render-7, or its number")
+        ->required()
+        ->option_text(" ");
+    return command;
+  }
+
+  void AddUp() {
+    up_ = app_.add_subcommand("up", "Run PostgreSQL, a server and an agent here, until Ctrl-C.");
+    AddCommon(up_, "up --engine process");
+    up_->add_option("--engine", flags_.up.engine,
+                    "What runs items; process means without containers")
+        ->option_text("docker|process")
+        ->check(CLI::IsMember({"docker", "process"}));
+    up_->add_option("--data", flags_.up.data, "Where everything is kept")->type_name("DIR");
+    up_->add_option("--port", flags_.up.port, "Of the server; else as the last time")
+        ->option_text("N")
+        ->check(CLI::Range(1, 65'535));
+    up_->add_option("--cpus", flags_.up.cpus, "For items; else all of them")->type_name("N");
+    up_->add_option("--memory", flags_.up.memory, "For items; else all of it")->type_name("SIZE");
+  }
+
+  void AddSubmit() {
+    SubmitFlags& submit = flags_.submit;
+    CLI::App* const command =
+        Add("submit", "Make a job of a spec and a list of items.",
+            "submit render.yaml --items scenes.txt --watch", [this](const Context& context) {
+              SystemRandom random;
+              return Submit(context, random, flags_.submit);
+            });
+    auto* const spec = command->add_option("SPEC", submit.spec, "A YAML file, or -");
+    spec->option_text(" ");
+    auto* const example =
+        command->add_option("--example", submit.example, "A spec that is built in: hello");
+    example->option_text("NAME");
+    spec->excludes(example);
+    auto* const items =
+        command->add_option("--items", submit.items, "A file with an item a line, or -");
+    items->option_text("FILE");
+    command->add_option("--range", submit.range, "So many items: the numbers from 0 on")
+        ->option_text("N")
+        ->check(CLI::Range(std::int64_t{1}, limits::kItemsPerJob))
+        ->excludes(items);
+    command->add_option("--env", submit.env, "Set a variable of the items; may be repeated")
+        ->option_text("NAME=VALUE")
+        ->allow_extra_args(false);
+    command->add_option("--set", submit.params, "Set a param of the spec; may be repeated")
+        ->option_text("NAME=VALUE")
+        ->allow_extra_args(false);
+    command->add_option("--name", submit.name, "What the job is called; else as the spec says")
+        ->option_text("NAME");
+    command->add_option("--key", submit.key, "The same key means the same job")->option_text("KEY");
+    command->add_flag("--watch", submit.watch, "Follow it to its end");
+  }
+
+  void AddReads() {
+    CLI::App* const jobs = Add("jobs", "List jobs, the newest first.", "jobs --state active",
+                               [this](const Context& c) { return ListJobs(c, flags_.jobs); });
+    jobs->add_option("--state", flags_.jobs.state,
+                     "Only those that are draft, active, paused, finished ...")
+        ->option_text("STATE")
+        ->check(
+            CLI::IsMember({"draft", "active", "paused", "finished", "cancelling", "cancelled"}));
+    jobs->add_flag("--all", flags_.jobs.all, "Not only the newest");
+    AddJob("show", "Show a job.", "show render-7",
+           [this](const Context& c) { return ShowJob(c, flags_.job); });
+    AddJob("watch", "Follow a job to its end. Ctrl-C leaves it running.", "watch render-7",
+           [this](const Context& c) { return Watch(c, flags_.job); });
+    CLI::App* const items = AddJob("items", "List a job's items and how they ended.",
+                                   "items render-7 --state failed", [this](const Context& c) {
+                                     flags_.items.job = flags_.job;
+                                     return ListItems(c, flags_.items);
+                                   });
+    items
+        ->add_option("--state", flags_.items.state,
+                     "Only those that are waiting, running, succeeded, failed ...")
+        ->option_text("STATE")
+        ->check(CLI::IsMember({"waiting", "running", "succeeded", "failed", "cancelled"}));
+    items->add_option("--limit", flags_.items.limit, "At most so many; 50 unless told")
+        ->option_text("N")
+        ->check(CLI::Range(std::int64_t{1}, limits::kItemsPerJob));
+    AddJob("usage", "What a job's items ask for, what they take, and what to ask for.",
+           "usage render-7", [this](const Context& c) { return ShowUsage(c, flags_.job); });
+  }
+
+  void AddLogs() {
+    CLI::App* const logs = AddJob(
+        "logs", "Print what an item wrote, from the disk of this machine's agent.",
+        "logs render-7 --item 4711 --follow", [this](const Context& c) { return Logs(c, flags_); });
+    logs->add_option("--item", flags_.logs.item, "Its number")->required()->option_text("N");
+    logs->add_option("--tail", flags_.logs.tail, "Only the last lines")
+        ->option_text("LINES")
+        ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 31));
+    logs->add_flag("--follow", flags_.logs.follow, "Go on until the item is over");
+    logs->add_option("--attempt", flags_.logs.attempt, "Not the newest one")->type_name("N");
+    logs->add_option("--state-folder", flags_.state_folder,
+                     "The agent's --state; else that of a running tidemill up")
+        ->type_name("DIR");
+  }
+
+  void AddChanges() {
+    AddJob("cancel", "Stop a job for good.", "cancel render-7",
+           [this](const Context& c) { return CancelJob(c, flags_.job); });
+    AddJob("pause", "Start nothing new of a job; what runs goes on.", "pause render-7",
+           [this](const Context& c) { return PauseJob(c, flags_.job); });
+    AddJob("resume", "Go on with a paused job.", "resume render-7",
+           [this](const Context& c) { return ResumeJob(c, flags_.job); });
+    CLI::App* const retry =
+        AddJob("retry", "Run items that are done once more.", "retry render-7 --failed",
+               [this](const Context& c) { return RetryJob(c, flags_.job, flags_.item_numbers); });
+    auto* const failed = retry->add_flag("--failed", flags_.failed, "All that have failed");
+    failed->option_text(" ");
+    auto* const some = retry->add_option("--item", flags_.item_numbers, "These; may be repeated")
+                           ->option_text("N");
+    failed->excludes(some);
+  }
+
+  Flags& flags_;
+  CLI::App app_{"Runs a great many independent items in your container images.", "tidemill"};
+  CLI::App* up_ = nullptr;
+  CLI::App* version_ = nullptr;
+  std::vector<Command> commands_;
+};
+
+// What is asked for in one of two ways, and was in neither; empty: nothing.
+std::string Missing(const std::string& command, const Flags& flags) {
+  if (command == "submit" && flags.submit.spec.empty() && flags.submit.example.empty()) {
+    return "which spec?  tidemill submit render.yaml, or tidemill submit --example hello";
+  }
+  if (command == "retry" && !flags.failed && flags.item_numbers.empty()) {
+    return "which items?  --failed for all that have failed, or --item N";
+  }
+  return "";
+}
+
+// CLI11 says no more of a command that is not known than that one is required.
+std::string UnknownCommand(CLI::App& app, int argc, char** argv) {
+  if (argc < 2 || argv[1][0] == '-') return "";
+  std::vector<std::string> names;
+  for (const CLI::App* command : app.get_subcommands({})) names.push_back(command->get_name());
+  if (std::find(names.begin(), names.end(), argv[1]) != names.end()) return "";
+  const std::vector<std::string_view> known(names.begin(), names.end());
+  return "no command '" + std::string(argv[1]) + "'; " + HintFor(argv[1], known);
+}
+
+int Main(int argc, char** argv) {
+  __nss_configure_lookup("hosts", "files dns");
+  Flags flags;
+  CommandLine line(flags);
+  if (const std::string unknown = UnknownCommand(line.app(), argc, argv); !unknown.empty()) {
+    std::fprintf(stderr, "%s\n", unknown.c_str());
+    return kWrongUse;
+  }
+  try {
+    line.app().parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return line.app().exit(error) == 0 ? kDone : kWrongUse;
+  }
+  const Surroundings around = AskSystem();
+  const Console console = OpenConsole(around, flags);
+  if (line.got_version()) {
+    console.Line(flags.json ? "{\"version\":\"" TIDEMILL_VERSION "\"}"
+                            : "tidemill " TIDEMILL_VERSION);
+    return kDone;
+  }
+  if (line.got_up()) {
+    AsioLoop loop;
+    return Up(loop, console, around, flags.up);
+  }
+  const Command* const command = line.Chosen();
+  const std::string missing = Missing(command->app->get_name(), flags);
+  if (!missing.empty()) {
+    console.ErrLine(missing);
+    return kWrongUse;
+  }
+  return WithServer(console, around, flags, command->run);
+}
+
+}  // namespace
+}  // namespace tidemill::cli
+
+int main(int argc, char** argv) { return tidemill::cli::Main(argc, argv); }
