@@ -1,14 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Fixtures: `postgres`, one cluster for all tests; `env`, a fresh database and servers for one."""
+"""Fixtures: `postgres` and `docker`, one for all tests; `env`, a fresh database and its servers."""
 
 import pathlib
 import sys
 
 import pytest
 
-sys.path.insert(0, str(pathlib.Path(__file__).parent))
+HERE = pathlib.Path(__file__).parent
+sys.path.insert(0, str(HERE))
+sys.path.insert(0, str(HERE.parents[1] / "tools"))
 
+import test_images  # noqa: E402
 from env import Env, Postgres, tail  # noqa: E402
+from with_docker import DockerEngine  # noqa: E402
 
 
 @pytest.fixture(scope="session")
@@ -24,6 +28,32 @@ def postgres(_cluster):
         _cluster.kill9()
         _cluster.start()
     return _cluster
+
+
+@pytest.fixture(scope="session")
+def _engine():
+    with DockerEngine() as engine:
+        engine.start()
+        test_images.make_all(engine.socket)
+        yield engine
+
+
+@pytest.fixture
+def docker(_engine):
+    """The Engine, running: a test before may have killed it."""
+    if not _engine.answers():
+        _engine.kill9()
+        _engine.start()
+    return _engine
+
+
+@pytest.fixture(scope="session")
+def noop_program(tmp_path_factory):
+    """The program of the scratch image, here."""
+    path = tmp_path_factory.mktemp("noop") / "noop"
+    path.write_bytes(test_images.noop_program())
+    path.chmod(0o755)
+    return str(path)
 
 
 @pytest.fixture

@@ -300,25 +300,17 @@ class Http:
         return self.request("DELETE", path, **more)
 
 
-class Server:
-    """One tidemill-server. Its stdout and stderr go to `log`."""
+class Program:
+    """One of our long-running programs. Its stdout and stderr go to `log`."""
 
-    def __init__(self, conninfo: str, folder: pathlib.Path, name: str, *flags: str) -> None:
-        self.conninfo, self.flags, self.name = conninfo, flags, name
+    def __init__(self, folder: pathlib.Path, name: str) -> None:
+        self.name = name
         self.log = folder / f"{name}.log"
-        self.port_file = folder / f"{name}.port"
-        self.http: Http = None  # type: ignore[assignment]
         self._process: Optional[subprocess.Popen] = None
 
-    def start(self, timeout_s: float = 30.0) -> "Server":
-        """Starts it, also again after its end (at the same port), and waits for /healthz."""
+    def _spawn(self, command: Sequence[str], **more: Any) -> None:
         if self._process is not None and self._process.poll() is None:
             raise RuntimeError(f"{self.name} runs already")
-        self.port_file.unlink(missing_ok=True)
-        command = [str(binaries() / "tidemill-server"), "serve", "--database", self.conninfo]
-        port = self.http.port if self.http else 0
-        command += ["--listen", f"127.0.0.1:{port}", "--port-file", str(self.port_file)]
-        command += self.flags
         with self.log.open("ab") as log:
             self._process = subprocess.Popen(
                 ends_with_us(command, "SIGKILL"),
@@ -326,36 +318,19 @@ class Server:
                 stdout=log,
                 stderr=log,
                 start_new_session=True,
+                **more,
             )
-        try:
-            wait_until(f"{self.name} to answer /healthz", self._healthy, timeout_s)
-        except BaseException:
-            self.kill9()
-            raise
-        return self
 
-    def _healthy(self) -> bool:
+    def _must_run(self) -> None:
         if self._process is None or self._process.poll() is not None:
             code = self._process.returncode if self._process else None
             raise RuntimeError(f"{self.name} ended with {code} at its start:\n{tail(self.log)}")
-        text = self.port_file.read_text().strip() if self.port_file.exists() else ""
-        if not text:
-            return False
-        self.http = Http(int(text))
-        try:
-            return self.http.get("/healthz").status == 200
-        except OSError:
-            return False
 
     @property
     def pid(self) -> int:
         if self._process is None:
             raise RuntimeError(f"{self.name} was not started")
         return self._process.pid
-
-    @property
-    def port(self) -> int:
-        return self.http.port
 
     def kill9(self) -> None:
         if self._process is not None and self._process.poll() is None:
@@ -382,6 +357,46 @@ class Server:
         """Time on a processor, in user and kernel mode, since its start."""
         stat = pathlib.Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2].split()
         return (int(stat[11]) + int(stat[12])) / os.sysconf("SC_CLK_TCK")
+
+
+class Server(Program):
+    """One tidemill-server."""
+
+    def __init__(self, conninfo: str, folder: pathlib.Path, name: str, *flags: str) -> None:
+        super().__init__(folder, name)
+        self.conninfo, self.flags = conninfo, flags
+        self.port_file = folder / f"{name}.port"
+        self.http: Http = None  # type: ignore[assignment]
+
+    def start(self, timeout_s: float = 30.0) -> "Server":
+        """Starts it, also again after its end (at the same port), and waits for /healthz."""
+        self.port_file.unlink(missing_ok=True)
+        command = [str(binaries() / "tidemill-server"), "serve", "--database", self.conninfo]
+        port = self.http.port if self.http else 0
+        command += ["--listen", f"127.0.0.1:{port}", "--port-file", str(self.port_file)]
+        command += self.flags
+        self._spawn(command)
+        try:
+            wait_until(f"{self.name} to answer /healthz", self._healthy, timeout_s)
+        except BaseException:
+            self.kill9()
+            raise
+        return self
+
+    def _healthy(self) -> bool:
+        self._must_run()
+        text = self.port_file.read_text().strip() if self.port_file.exists() else ""
+        if not text:
+            return False
+        self.http = Http(int(text))
+        try:
+            return self.http.get("/healthz").status == 200
+        except OSError:
+            return False
+
+    @property
+    def port(self) -> int:
+        return self.http.port
 
 
 class Env:

@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Real agents, and jobs for them."""
+
+import json
+import os
+import pathlib
+import signal
+from typing import Any, Dict, List, Optional
+
+from env import Http, Program, Server, binaries, wait_until
+
+
+class Agent(Program):
+    """One tidemill-agent with a state folder of its own, which it keeps over restarts."""
+
+    def __init__(
+        self,
+        folder: pathlib.Path,
+        name: str,
+        servers: List[Server],
+        *flags: str,
+        docker: Optional[str] = None,
+    ) -> None:
+        super().__init__(folder, name)
+        self.state = folder / f"{name}-state"
+        self._command = [str(binaries() / "tidemill-agent"), "--state", str(self.state)]
+        for server in servers:
+            self._command += ["--server", f"http://127.0.0.1:{server.port}"]
+        engine = ["--engine", "docker", "--docker-socket", docker] if docker else []
+        self._command += engine or ["--engine", "process"]
+        self._command += ["--machine", name, *flags]
+
+    def run_in(self, root: pathlib.Path, program: str, state: str) -> None:
+        """From now on it runs in another root folder; program and state are paths in there."""
+        flags = self._command[3:]
+        self._command = ["chroot", str(root), program, "--state", state, *flags]
+
+    def start(self, timeout_s: float = 60.0) -> "Agent":
+        """Starts it, also again after its end, and waits until it takes work."""
+        before = len(self.events("agent.ready"))
+        self._spawn(self._command)
+        try:
+            wait_until(f"{self.name} to be ready", lambda: self._ready(before), timeout_s)
+        except BaseException:
+            self.kill9()
+            raise
+        return self
+
+    def _ready(self, before: int) -> bool:
+        self._must_run()
+        return len(self.events("agent.ready")) > before
+
+    def events(self, name: str) -> List[Dict[str, Any]]:
+        """What it has logged under that name, in all its lives."""
+        if not self.log.exists():
+            return []
+        found = []
+        for line in self.log.read_text(errors="replace").splitlines():
+            if line.startswith("{") and line.endswith("}") and f'"{name}"' in line:
+                found.append(json.loads(line))
+        return found
+
+    def freeze(self) -> None:
+        os.kill(self.pid, signal.SIGSTOP)
+
+    def thaw(self) -> None:
+        os.kill(self.pid, signal.SIGCONT)
+
+
+def submit(http: Http, spec: Dict[str, Any], items: Any = 1, name: str = "test") -> str:
+    """A job of `items` numbers, or of a list of texts; gives its id."""
+    answer = http.post("/v1/jobs", {"name": name, "spec": spec})
+    assert answer.status in (200, 201), answer.body
+    job = answer.json()["id"]
+    if isinstance(items, int):
+        answer = http.request("PUT", f"/v1/jobs/{job}/parts/0", {"range": items})
+    else:
+        text = "\n".join(items).encode()
+        plain = {"Content-Type": "text/plain"}
+        answer = http.request("PUT", f"/v1/jobs/{job}/parts/0", text, plain)
+    assert answer.status == 200, answer.body
+    answer = http.post(f"/v1/jobs/{job}/seal", {"parts": 1})
+    assert answer.status == 200, answer.body
+    return str(job)

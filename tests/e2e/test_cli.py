@@ -1,0 +1,323 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a person types and sees, against a real server."""
+
+import json
+import re
+import signal
+
+import pytest
+from env import wait_until
+
+from cli import PLAIN, SPEC, Cli
+from load import Load
+
+COMMANDS = ["up", "submit", "jobs", "show", "watch", "items", "usage", "logs", "cancel", "pause"]
+COMMANDS += ["resume", "retry", "machines", "version"]
+
+
+@pytest.fixture
+def cli(env, tmp_path):
+    (tmp_path / "render.yaml").write_text(SPEC)
+    (tmp_path / "plain.yaml").write_text(PLAIN)
+    return Cli(tmp_path, env.server())
+
+
+def submit(cli, items, *words):
+    said = cli("submit", "plain.yaml", "--range", str(items), "-q", *words)
+    assert said.code == 0, said
+    return said.out.strip()
+
+
+def fits(text, columns=100):
+    return all(len(line) <= columns for line in text.splitlines())
+
+
+def test_a_job_is_submitted_listed_and_shown(cli):
+    (cli.folder / "scenes.txt").write_text("a.blend\nb.blend\nc.blend\n")
+    said = cli("submit", "render.yaml", "--items", "scenes.txt")
+    assert said.code == 0, said
+    assert re.match(r"render-1 submitted: 3 items \(24 B, \S+ m?s\)\n", said.out), said
+    assert said.out.endswith("Follow it with:  tidemill watch render-1\n")
+
+    listed = cli("jobs")
+    assert listed.code == 0, listed
+    assert re.search(r"^render-1 +active +3 +0 +0 +0 +3 +\d\d:\d\d$", listed.out, re.MULTILINE), (
+        listed
+    )
+    assert cli("jobs", "--state", "paused").out == "no job is paused\n"
+    assert cli("jobs", "-q").out == "render-1\n"
+
+    shown = cli("show", "render-1")
+    assert shown.code == 0, shown
+    assert "image      registry.example/render:3" in shown.out
+    assert "1 cpu and 1 GiB an item; 0 retries" in shown.out
+    assert fits(shown.out) and "\x1b" not in shown.out
+
+    items = cli("items", "render-1")
+    assert [line.split()[-1] for line in items.out.splitlines()[1:4]] == [
+        "a.blend",
+        "b.blend",
+        "c.blend",
+    ], items
+
+
+def test_programs_get_json(cli):
+    assert cli("version", "--json").json()["version"]
+    job = cli("submit", "render.yaml", "--range", "2", "--json").json()
+    assert (job["id"], job["items"], job["state"]) == ("render-1", 2, "active")
+    assert cli("jobs", "--json").json()["jobs"][0]["counts"]["waiting"] == 2
+    assert cli("show", "render-1", "--json").json()["counts"]["total"] == 2
+    assert len(cli("items", "render-1", "--json").json()["items"]) == 2
+    assert "duration_ms" in cli("usage", "render-1", "--json").json()
+    assert cli("machines", "--json").json()["machines"] == []
+    assert cli("pause", "render-1", "--json").json()["state"] == "paused"
+
+
+def test_many_items_are_streamed(cli):
+    text = "".join(f"scenes/{i:07}.blend\n" for i in range(500_000))
+    said = cli("submit", "render.yaml", "--items", "-", stdin=text)
+    assert said.code == 0, said
+    assert said.out.startswith("render-1 submitted: 500,000 items (10 MB, "), said
+    job = cli("show", "render-1", "--json").json()
+    assert (job["items"], job["parts"]) == (500_000, 2)
+
+
+def test_no_items_are_one_item(cli):
+    said = cli("submit", "render.yaml", "--env", "A=b", "--set", "size=9", "--name", "other")
+    assert said.out.startswith("other-1 submitted: 1 item, image registry.example/render:3, 1 cpu")
+    spec = cli("show", "other-1", "--json").json()["spec"]
+    assert (spec["env"], spec["params"]) == ({"A": "b"}, {"size": "9"})
+
+
+def test_the_example_needs_no_file(cli):
+    said = cli("submit", "--example", "hello")
+    assert said.out == (
+        "hello-1 submitted: 100 items, image busybox:1.36, 1 cpu and 128 MiB each\n"
+        "Follow it with:  tidemill watch hello-1\n"
+    )
+
+
+@pytest.mark.parametrize(
+    "words, stdin, error",
+    [
+        (["bad.yaml"], "", "bad.yaml:7: unknown field 'memry' in resources; did you mean"),
+        (["none.yaml"], "", "cannot read none.yaml: No such file"),
+        (["render.yaml", "--set", "sise=1"], "", "unknown param 'sise'; did you mean 'size'?"),
+        (["render.yaml", "--set", "size"], "", "'size' is not NAME=VALUE"),
+        (["render.yaml", "--items", "none"], "", "cannot open none: No such file"),
+        (["render.yaml", "--items", "-"], "a\n\nb\n", "standard input:2: an empty line"),
+        (["render.yaml", "--items", "-"], "", "standard input has no items"),
+        (["render.yaml", "--range", "0"], "", "--range"),
+        (["--example", "helo"], "", "no example 'helo'"),
+        ([], "", "which spec?"),
+    ],
+)
+def test_wrong_use_is_told_and_sends_nothing(cli, words, stdin, error):
+    (cli.folder / "bad.yaml").write_text(SPEC.replace("memory", "memry"))
+    said = cli("submit", *words, stdin=stdin)
+    assert said.code == 2, said
+    assert error in said.err, said
+    # A draft that was begun is given up: nothing is left that could run.
+    assert "active" not in cli("jobs").out
+
+
+def test_the_same_key_is_the_same_job(cli):
+    first = cli("submit", "render.yaml", "--range", "7", "--key", "nightly", "-q")
+    again = cli("submit", "render.yaml", "--range", "7", "--key", "nightly", "-q")
+    assert (first.out, again.out) == ("render-1\n", "render-1\n"), again
+    other = cli("submit", "render.yaml", "--set", "size=4", "--range", "7", "--key", "nightly")
+    assert other.code == 1, other
+
+
+@pytest.mark.parametrize("command", ["show", "watch", "items", "usage", "cancel", "pause"])
+def test_an_unknown_job_is_exit_3(cli, command):
+    said = cli(command, "x-9")
+    assert (said.code, said.err) == (3, "no job 'x-9'; tidemill jobs lists them\n")
+    assert cli("retry", "x-9", "--failed").code == 3
+    assert cli("logs", "x-9", "--item", "0").code == 3
+
+
+def test_a_server_that_cannot_be_reached_is_exit_5(tmp_path):
+    cli = Cli(tmp_path)
+    said = cli("jobs", "--server", "http://127.0.0.1:1")
+    assert said.code == 5
+    assert said.err.startswith(
+        "cannot reach the server at http://127.0.0.1:1: connection refused\n"
+    )
+    said = cli("jobs", "--server", "ftp://x")
+    assert said.code == 2, said
+    (tmp_path / "render.yaml").write_text(SPEC)
+    said = cli("submit", "render.yaml", TIDEMILL_SERVER="http://127.0.0.1:1")
+    assert said.code == 5, said
+
+
+def test_commands_that_are_not_known_are_exit_2(tmp_path):
+    cli = Cli(tmp_path)
+    assert cli("sumbit").err == "no command 'sumbit'; did you mean 'submit'?\n"
+    assert cli("sumbit").code == 2
+    assert cli("jobs", "--stat", "x").code == 2
+    assert cli("retry", "a-1").code == 2
+
+
+def test_every_help_ends_with_an_example(tmp_path):
+    cli = Cli(tmp_path)
+    for command in COMMANDS:
+        said = cli(command, "--help")
+        assert said.code == 0
+        assert f"Example:\n  tidemill {command}" in said.out, said
+        assert fits(said.out), said
+
+
+def test_pause_resume_and_cancel(cli):
+    job = submit(cli, 10)
+    paused = cli("pause", job)
+    assert paused.code == 0 and "tidemill resume render-1" in paused.out, paused
+    assert cli("show", job).out.startswith("render-1 paused\n")
+    assert cli("resume", job).out.startswith("render-1 goes on\n")
+    assert "cancelled" in cli("cancel", job).out
+    said = cli("watch", job)
+    assert said.code == 6, said
+    assert "render-1 cancelled: 0 succeeded, 0 failed, 10 cancelled" in said.out
+    said = cli("resume", job)
+    assert said.code == 1 and said.err.startswith("render-1: "), said
+
+
+def test_a_job_is_watched_to_its_end(cli, env):
+    job = submit(cli, 5000)
+    with Load(env.folder, env.servers, "--agents", "4", "--item-ms", "50"):
+        machines = wait_until("machines", lambda: "4 machines" in cli("machines").out)
+        assert machines
+        said = cli("watch", job)
+        assert said.code == 0, said
+        assert "render-1 finished: all 5,000 items succeeded" in said.out
+        usage = cli("usage", job)
+        assert usage.code == 0 and re.search(r"^duration +- +- ", usage.out, re.MULTILINE), usage
+        assert fits(usage.out)
+    said = cli("watch", job)  # over already
+    assert said.code == 0 and said.out == "render-1 finished: all 5,000 items succeeded\n", said
+
+
+def test_failed_items_are_listed_and_retried(cli, env):
+    job = submit(cli, 2000)
+    with Load(env.folder, env.servers, "--agents", "2", "--failing-ppm", "5000"):
+        said = cli("watch", job)
+        assert said.code == 1, said
+        failed = cli("show", job, "--json").json()["counts"]["failed"]
+        assert failed > 0
+        listed = cli("items", job, "--state", "failed")
+        assert f"{failed} failed of 2,000." in listed.out, listed
+        assert "tidemill retry render-1 --failed" in listed.out
+        rows = listed.out.splitlines()[1:-1]
+        assert len(rows) == failed and re.search(r" exit \d+ +1 +load-\d", rows[0]), listed
+        first = rows[0].split()[0]
+        assert cli("items", job, "--state", "failed", "--limit", "1", "-q").out == f"{first}\n"
+
+        again = cli("retry", job, "--item", first)
+        assert again.out.startswith("1 item of render-1 waits again\n"), again
+        assert cli("watch", job).code == 1
+        again = cli("retry", job, "--failed")
+        assert again.out.startswith(f"{failed} items of render-1 wait again\n"), again
+
+
+def test_ctrl_c_leaves_the_job_running(cli):
+    job = submit(cli, 10)
+    watch = cli.start("watch", job)
+    assert watch.stdout.readline().startswith("render-1  0 / 10  0 %")
+    watch.send_signal(signal.SIGINT)
+    out, err = watch.communicate(timeout=30)
+    assert watch.returncode == 130, (out, err)
+    assert err.startswith("render-1 goes on."), err
+    assert cli("show", job, "--json").json()["state"] == "active"
+
+
+def test_watch_outlives_a_server_that_is_replaced(cli, env):
+    job = submit(cli, 10)
+    watch = cli.start("watch", job)
+    watch.stdout.readline()
+    env.servers[0].kill9()
+    assert "does not answer" in watch.stderr.readline()
+    env.servers[0].start()
+    assert watch.stderr.readline() == "the server answers again\n"
+    assert cli("cancel", job).code == 0
+    out, _ = watch.communicate(timeout=60)
+    assert watch.returncode == 6, out
+
+
+def test_submit_goes_on_when_the_server_was_away(cli, env):
+    line = "x" * 99 + "\n"
+    process = cli.start("submit", "render.yaml", "--items", "-")
+    # More than a part, so that the job is made and the first part is sent.
+    process.stdin.write(line * 100_000)
+    process.stdin.flush()
+    drafts = '{"jobs":[{"id":"render-1"'
+    wait_until("a draft", lambda: cli("jobs", "--json").out.startswith(drafts))
+    env.servers[0].kill9()
+    # Less than a part with the rest of the first: it reads no further while it waits.
+    process.stdin.write(line * 50_000)
+    process.stdin.close()
+    assert "trying again" in process.stderr.readline()
+    env.servers[0].start()
+    assert process.wait(120) == 0, process.stderr.read()
+    assert process.stdout.readline().startswith("render-1 submitted: 150,000 items")
+    assert cli("show", "render-1", "--json").json()["items"] == 150_000
+
+
+def test_a_terminal_gets_a_block_that_is_redrawn_in_its_width(cli, env):
+    job = submit(cli, 3000)
+    with Load(env.folder, env.servers, "--agents", "2", "--lease-ms", "300"):
+        said = cli.on_terminal(60, "watch", job)
+    assert said.code == 0, said
+    assert "\x1b[2A\x1b[J" in said.out or "\x1b[3A\x1b[J" in said.out, said
+    assert "━" in said.out and "\x1b[32m" in said.out
+    plain = re.sub(r"\x1b\[[0-9]*[a-zA-Z]", "", said.out).replace("\r", "")
+    assert fits("\n".join(plain.splitlines()[:-1]), 60), plain
+    cli.env["NO_COLOR"] = "1"
+    assert "\x1b[32m" not in cli.on_terminal(60, "watch", job).out
+
+
+def test_logs_say_where_an_item_ran(cli, env, tmp_path):
+    job = submit(cli, 3)
+    waiting = cli("logs", job, "--item", "1")
+    assert (waiting.code, waiting.err) == (
+        3,
+        "item 1 of render-1 is waiting and has written nothing on this machine\n",
+    )
+    assert "it has 3 items, counted from 0" in cli("logs", job, "--item", "3").err
+    with Load(env.folder, env.servers, "--agents", "1"):
+        assert cli("watch", job).code == 0
+        said = cli("logs", job, "--item", "1")
+        assert said.code == 3 and "It last ran on load-0:" in said.err, said
+
+
+def test_logs_are_read_from_the_disk_of_this_machine(cli, tmp_path):
+    def piece(item, attempt, data, flags=0):
+        head = b"tlog" + len(data).to_bytes(4, "little") + item.to_bytes(8, "little")
+        head += (0).to_bytes(4, "little") + attempt.to_bytes(4, "little")
+        return head + (0).to_bytes(8, "little") + flags.to_bytes(4, "little") + bytes(4) + data
+
+    job = submit(cli, 3)
+    folder = tmp_path / "agent" / "logs" / "1"
+    folder.mkdir(parents=True)
+    (folder / "000000.pack").write_bytes(
+        piece(1, 1, b"old\n", 1) + piece(0, 1, b"other\n") + piece(1, 2, b"one\ntwo\nthree\n")
+    )
+    where = ["--state-folder", str(tmp_path / "agent")]
+    assert cli("logs", job, "--item", "1", *where).out == "one\ntwo\nthree\n"
+    assert cli("logs", job, "--item", "1", "--tail", "1", *where).out == "three\n"
+    assert cli("logs", job, "--item", "1", "--attempt", "1", *where).out == "old\n"
+
+    follow = cli.start("logs", job, "--item", "1", "--follow", *where)
+    assert [follow.stdout.readline() for _ in range(3)] == ["one\n", "two\n", "three\n"]
+    with (folder / "000001.pack").open("wb") as pack:
+        pack.write(piece(1, 2, b"four\n", 1))
+    assert follow.stdout.readline() == "four\n"
+    assert cli("cancel", job).code == 0
+    assert follow.wait(60) == 0
+
+
+def test_an_answer_is_a_line_of_json(cli):
+    job = submit(cli, 1)
+    cli("cancel", job)
+    watched = cli("watch", job, "--json")
+    assert watched.code == 6
+    assert json.loads(watched.out)["state"] == "cancelled"
