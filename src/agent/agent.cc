@@ -11,8 +11,7 @@ namespace {
 
 using std::chrono::seconds;
 
-// Numbers of settlements that one start of an agent may use for a lease; see Work.
-constexpr std::int32_t kSeqsPerStart = 1 << 16;
+// As many as numbers of settlements allow: after that many starts no lease of the first is left.
 constexpr std::int32_t kStarts = 1 << 15;
 constexpr Duration kTick = seconds(1);
 constexpr Duration kStatusEvery = seconds(5);
@@ -24,7 +23,7 @@ constexpr double kPaceWeight = 1.0 / 16;
 Agent::Agent(AgentDeps deps, AgentOptions options)
     : deps_(deps),
       options_(std::move(options)),
-      work_(options_.run % kStarts * kSeqsPerStart),
+      work_(options_.run % kStarts * Work::kSeqs),
       catalog_(deps_, options_.limits),
       slots_(deps_, options_, *this) {}
 
@@ -125,7 +124,9 @@ TimePoint Agent::NextSync() const {
   const bool has_room = free.millicpus > 0;
   const bool is_dry =
       dry_ && free.millicpus <= dry_->millicpus && free.memory_bytes <= dry_->memory_bytes;
-  if (work_.has_whole_lease() || leaving_ || !troubles_.empty() || (has_room && !is_dry)) {
+  const bool is_unknown = slots_.started() && status_at_ == TimePoint::min();
+  if (work_.has_whole_lease() || leaving_ || !troubles_.empty() || (has_room && !is_dry) ||
+      is_unknown) {
     due = TimePoint::min();
   }
   return std::max(due, not_before_);
@@ -210,6 +211,11 @@ void Agent::SyncNow() {
 
 void Agent::SyncFailed(const Error& error) {
   if (error.code == Code::kLost) return LoseSession();
+  if (error.code == Code::kInvalid) {
+    // The same would be refused again, for ever.
+    deps_.log.Error("agent.sync_refused", {{"reason", error.reason}});
+    return LoseSession();
+  }
   // It may have been done: the same is said again, and more if there is more by then.
   if (failures_ == 0) deps_.log.Warn("agent.sync_failed", {{"reason", error.reason}});
   for (const auto& [job, pace] : std::exchange(told_, {})) {
@@ -236,9 +242,11 @@ void Agent::OnSynced(Result<SyncResult> result) {
   for (const Refusal& refusal : result->refused) {
     deps_.log.Warn("agent.refused",
                    {{"lease", ToString(refusal.lease)}, {"reason", refusal.reason}});
+    // What it still owes is given again, and then said under other numbers.
+    work_.Drop(refusal.lease);
   }
   for (const LeaseId& gone : result->gone) work_.Drop(gone);
-  if (!result->gone.empty()) {
+  if (!result->gone.empty() || !result->refused.empty()) {
     slots_.StopIf([this](const ItemKey& key) { return !work_.Runs(key); });
   }
   dry_.reset();
@@ -265,7 +273,9 @@ void Agent::WaitForWork() {
 
 // What is held of the job goes back, and for a while it is not tried here.
 void Agent::Rest(JobId job, Resting resting) {
-  resting.until = deps_.loop.Now() + options_.limits.trouble_rest;
+  // A job that was paused for it and comes again was resumed by somebody: it is tried again soon.
+  const AgentLimits& limits = options_.limits;
+  resting.until = deps_.loop.Now() + (resting.for_good ? limits.ask_rest : limits.trouble_rest);
   if (resting.for_good) troubles_.push_back({job, resting.reason});
   resting_[job] = std::move(resting);
   failing_.erase(job);
@@ -280,7 +290,8 @@ void Agent::Take(const Grant& grant) {
     // The servers do not know yet, or other machines have more luck: ask for other work, but not at
     // once, or this lease would go to and fro.
     no_asks_before_ = deps_.loop.Now() + options_.limits.ask_rest;
-    return Rest(chunk.job, resting->second);
+    if (resting->second.for_good) troubles_.push_back({chunk.job, resting->second.reason});
+    return work_.GiveBack(chunk.job);
   }
   catalog_.Get(chunk, grant.lease.mine.length(),
                InThisSession([this, id, job = chunk.job](const Result<void>& got) {
@@ -428,7 +439,10 @@ void Agent::Record(const Attempt& attempt, const ItemEnd& end) {
 }
 
 void Agent::OnItemEnd(const Attempt& attempt, const ItemEnd& end) {
-  if (!work_.Runs(attempt.key)) return;  // its lease is gone
+  if (!work_.Runs(attempt.key)) {  // its lease is gone
+    deps_.logs.Close({attempt.chunk.job, attempt.item, attempt.round, attempt.number});
+    return;
+  }
   if (end.how == ItemEnd::How::kStopped) {
     work_.PutBack(attempt.key);
   } else {
@@ -437,7 +451,6 @@ void Agent::OnItemEnd(const Attempt& attempt, const ItemEnd& end) {
     pace.mean_us = pace.mean_us == 0 ? us : pace.mean_us + (us - pace.mean_us) * kPaceWeight;
     ++pace.items;
     pace.run_us += end.duration.count();
-    failing_.erase(attempt.chunk.job);
     Record(attempt, end);
   }
   Fill();
@@ -468,6 +481,11 @@ void Agent::OnOpenFailed(JobId job, const Error& error) {
   Failing& failing = failing_.try_emplace(job, Failing{now, {}}).first->second;
   failing.reason = error.reason;
   if (now - failing.since > options_.limits.engine_outage) Rest(job, {.reason = error.reason});
+}
+
+void Agent::OnOpened(JobId job) {
+  failing_.erase(job);
+  OnRoom();
 }
 
 void Agent::OnRoom() {

@@ -75,6 +75,7 @@ class Agent : private SlotEvents {
   void OnItemEnd(const Attempt& attempt, const ItemEnd& end) override;
   void OnItemsLost(const std::vector<Attempt>& attempts, const std::string& reason) override;
   void OnOpenFailed(JobId job, const Error& error) override;
+  void OnOpened(JobId job) override;
   void OnRoom() override;
   void Record(const Attempt& attempt, const ItemEnd& end);
   void FailUnrun(const Attempt& attempt, int exit, const std::string& why);

@@ -37,9 +37,20 @@ class TestLink : public ServerLink {
       lose_session = false;
       return Answer<SyncResult>(std::move(done), Fail(Code::kLost, "ended"));
     }
-    for (const Settlement& settlement : request.settlements) Settle(settlement);
-    for (const Trouble& trouble : request.troubles) troubles.push_back(trouble);
+    if (refuse_syncs > 0) {
+      --refuse_syncs;
+      return Answer<SyncResult>(std::move(done), Fail(Code::kInvalid, "what is this?"));
+    }
     SyncResult result;
+    for (const Settlement& settlement : request.settlements) {
+      if (to_refuse > 0) {
+        --to_refuse;
+        result.refused.push_back({settlement.lease, settlement.seq, "used before"});
+      } else {
+        Settle(settlement);
+      }
+    }
+    for (const Trouble& trouble : request.troubles) troubles.push_back(trouble);
     result.gone = std::exchange(to_drop, {});
     if (request.free.millicpus > 0 && !to_grant.empty()) {
       result.grants.push_back(to_grant.front());
@@ -70,6 +81,15 @@ class TestLink : public ServerLink {
   std::vector<LeaseId> to_drop;
   bool down = false;
   bool lose_session = false;
+  int to_refuse = 0;     // settlements
+  int refuse_syncs = 0;  // whole ones
+
+  MachineStatus last_status() const {
+    for (auto sync = syncs.rbegin(); sync != syncs.rend(); ++sync) {
+      if (sync->status) return *sync->status;
+    }
+    return {};
+  }
 
   std::vector<SessionId> joins;
   std::vector<SyncRequest> syncs;
@@ -330,6 +350,77 @@ TEST_F(AgentTest, AnEngineThatIsRestartedCostsNoItem) {
   RunFor(seconds(30));
   EXPECT_EQ(link_.outcomes.size(), 40U);
   EXPECT_EQ(link_.given_back, 0);
+}
+
+TEST_F(AgentTest, ContainersThatAreGoneButHaveNotSaidSoGetNothing) {
+  // One item, four warm containers, and all of them end: it must not be tried in each dead one.
+  play_.explaining = seconds(1);
+  play_.run = [](const ItemRun&) { return FakeRun{.takes = seconds(3)}; };
+  Grants(1, 0, 5);
+  StartAgent();
+  RunFor(seconds(5));
+  engine_->LoseAll("restarted");
+  RunFor(seconds(30));
+  EXPECT_EQ(link_.outcomes.size(), 5U);
+  for (const auto& [item, outcomes] : link_.outcomes) {
+    EXPECT_EQ(outcomes.back().cause, Cause::kSucceeded) << item;
+  }
+}
+
+TEST_F(AgentTest, AJobThatCouldNotRunIsTriedAgainWhenItsTimeHasCome) {
+  bool away = true;
+  play_.open = [&away](const ContainerSpec&) -> Result<void> {
+    if (away) return Fail(Code::kUnavailable, "the registry is away");
+    return {};
+  };
+  // The servers have nothing else and give it again and again.
+  for (std::uint64_t i = 1; i <= 100; ++i) Grants(i, 0, 4);
+  StartAgent();
+  RunFor(minutes(2));
+  EXPECT_TRUE(link_.outcomes.empty());
+  EXPECT_GE(link_.given_back, 4);
+  const auto& uses = link_.last_status().jobs;
+  ASSERT_EQ(uses.size(), 1U);
+  EXPECT_EQ(uses[0].trouble, "the registry is away");
+  away = false;
+  RunFor(minutes(3));
+  EXPECT_EQ(link_.outcomes.size(), 4U);
+  EXPECT_TRUE(link_.troubles.empty());
+}
+
+TEST_F(AgentTest, AnImageThatIsSlowToComeDoesNotKeepOtherJobsWaiting) {
+  play_.opening = minutes(10);
+  Grants(1, 0, 2, {1});
+  Grants(2, 4, 2, {2});
+  StartAgent();
+  RunFor(seconds(20));
+  EXPECT_EQ(engine_->containers(), 2U);
+}
+
+TEST_F(AgentTest, SaysARefusedSettlementUnderAnotherNumber) {
+  play_.run = [](const ItemRun&) { return FakeRun{.takes = milliseconds(100)}; };
+  Grants(1, 0, 4);
+  link_.to_refuse = 1;
+  StartAgent();
+  RunFor(seconds(2));
+  Grants(1, 0, 4);  // as a server gives again what is still owed
+  RunFor(seconds(20));
+  EXPECT_EQ(link_.outcomes.size(), 4U);
+  EXPECT_TRUE(link_.syncs.back().known.empty());
+  std::set<std::int32_t> seqs;
+  for (const SyncRequest& sync : link_.syncs) {
+    for (const Settlement& settlement : sync.settlements) seqs.insert(settlement.seq);
+  }
+  EXPECT_GE(seqs.size(), 2U);
+}
+
+TEST_F(AgentTest, BeginsAnewWhenItsSyncsAreRefused) {
+  Grants(1, 0, 4);
+  StartAgent();
+  RunFor(seconds(2));
+  link_.refuse_syncs = 1;
+  RunFor(seconds(20));
+  EXPECT_EQ(link_.joins.size(), 2U);
 }
 
 TEST_F(AgentTest, LeavesInGoodOrder) {

@@ -56,9 +56,7 @@ void Catalog::GetItems(ChunkKey chunk, int length, Waiting done) {
 }
 
 bool Catalog::TryAgain(const Error& error, int failures, std::function<void()> again) {
-  const bool may_pass = error.code == Code::kUnavailable || error.code == Code::kUnknown ||
-                        error.code == Code::kExhausted;
-  if (!may_pass) return false;
+  if (error.code == Code::kInvalid || error.code == Code::kNotFound) return false;
   const Duration delay =
       std::min(limits_.first_retry * (1 << std::min(failures, 10)), limits_.longest_retry);
   deps_.loop.After(delay, [alive = std::weak_ptr<char>(alive_), again = std::move(again)] {

@@ -113,6 +113,11 @@ int Slots::SlotsOf(JobId job) const {
                                         [job](const auto& slot) { return slot->spec.job == job; }));
 }
 
+bool Slots::HasOpen(JobId job) const {
+  return std::any_of(slots_.begin(), slots_.end(),
+                     [job](const auto& slot) { return slot->spec.job == job && slot->container; });
+}
+
 std::map<JobId, Resources> Slots::MeasureUse() {
   std::map<JobId, Resources> uses;
   const TimePoint now = deps_.loop.Now();
@@ -134,7 +139,7 @@ std::map<JobId, Resources> Slots::MeasureUse() {
 Slots::Slot* Slots::FewestRuns(JobId job, int depth) const {
   Slot* best = nullptr;
   for (const auto& slot : slots_) {
-    if (slot->spec.job != job || !slot->container) continue;
+    if (slot->spec.job != job || !slot->container || !slot->container->usable()) continue;
     if (slot->runs.size() >= static_cast<std::size_t>(depth)) continue;
     if (best == nullptr || slot->runs.size() < best->runs.size()) best = slot.get();
   }
@@ -176,6 +181,9 @@ void Slots::Want(const ContainerSpec& spec, int count,
                  const std::function<bool(JobId)>& is_needed) {
   for (int have = SlotsOf(spec.job); have < count; ++have) {
     if (!up_ || opening_ >= options_.limits.opening_at_once) return;
+    // The first one may have to wait for an image; the others of the job must not fill the places
+    // of other jobs meanwhile.
+    if (have > 0 && !HasOpen(spec.job)) return;
     if (!MakeRoom(spec.limits, is_needed)) return;
     Open(spec);
   }
@@ -197,7 +205,7 @@ void Slots::Opened(Slot* slot, Result<std::unique_ptr<Container>> container) {
     failures_ = 0;
     slot->container = *std::move(container);
     slot->idle_since = slot->measured_at = deps_.loop.Now();
-    return events_.OnRoom();
+    return events_.OnOpened(slot->spec.job);
   }
   const JobId job = slot->spec.job;
   Close(slot);

@@ -27,7 +27,8 @@ class SlotEvents {
   virtual void OnItemsLost(const std::vector<Attempt>& attempts, const std::string& reason) = 0;
   // A container of this job could not be opened; kInvalid: and never will be.
   virtual void OnOpenFailed(JobId job, const Error& error) = 0;
-  // There may be room for more: a container is open, or gone, or the engine is back.
+  virtual void OnOpened(JobId job) = 0;
+  // There may be room for more: a container is gone, or the engine is back.
   virtual void OnRoom() = 0;
 };
 
@@ -75,6 +76,7 @@ class Slots {
   void TryAgainLater();
   void Close(Slot* slot);
   Resources Free() const;
+  bool HasOpen(JobId job) const;
   bool MakeRoom(const Resources& each, const std::function<bool(JobId)>& is_needed);
   Slot* FewestRuns(JobId job, int depth) const;
 

@@ -41,7 +41,6 @@ bool Work::Add(const Grant& grant) {
   held.waiting = lease.mine;
   held.running = Bits(lease.mine.length());
   held.back = Bits(lease.mine.length());
-  held.next_seq = first_seq_;
   order_[lease.chunk.job].push_back(lease.id);
   AddLoad(held, 1);
   return true;
@@ -165,7 +164,7 @@ std::vector<ChunkKey> Work::Chunks() const {
 Settlement Work::Close(Held& held) {
   Settlement settlement;
   settlement.lease = held.grant.lease.id;
-  settlement.seq = held.next_seq++;
+  settlement.seq = first_seq_ + settlements_++ % kSeqs;
   for (const Outcome& outcome : held.ended) {
     const int offset = static_cast<int>(outcome.item - held.grant.first_item);
     (outcome.cause == Cause::kSucceeded ? settlement.ok : settlement.failed).Set(offset);

@@ -43,8 +43,11 @@ struct Attempt {
 // the next one. A value: no clock, no I/O.
 class Work {
  public:
-  // Settlements of a lease are counted from `first_seq`. It must be higher after each restart of an
-  // agent that keeps its session, so that no number is used for other items than before.
+  // A lease has fewer settlements in its life.
+  static constexpr std::int32_t kSeqs = 1 << 16;
+  // Settlements are numbered from `first_seq` on, and begin anew after kSeqs of them. It must be
+  // another after each restart of an agent that keeps its session, so that no number is used for
+  // other items of a lease than before.
   explicit Work(std::int32_t first_seq) : first_seq_(first_seq) {}
 
   // False: it is held already.
@@ -94,7 +97,6 @@ class Work {
     Bits back;
     std::vector<Outcome> ended;
     bool ready = false;
-    std::int32_t next_seq = 0;
     std::size_t unsaid = 0;  // its settlements in unsaid_
     bool has_news() const { return !ended.empty() || back.Any(); }
     bool over() const { return waiting.None() && running.None(); }
@@ -107,6 +109,7 @@ class Work {
   Held* FindRunning(const ItemKey& key);
 
   const std::int32_t first_seq_;
+  std::int32_t settlements_ = 0;
   std::map<LeaseId, Held> held_;
   std::map<JobId, std::deque<LeaseId>> order_;  // of each job, the oldest first
   std::map<JobId, Load> loads_;

@@ -86,6 +86,8 @@ class Container {
   // over, nothing.
   virtual void Stop(std::uint64_t number) = 0;
   virtual ContainerUse Use() const = 0;
+  // False from the moment that it has broken; OnGone may come a while later, with the reason.
+  virtual bool usable() const = 0;
 };
 
 struct EngineInfo {

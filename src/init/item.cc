@@ -129,7 +129,7 @@ pid_t Fork(const Program& program, int output, volatile int* error) {
 Started StartItem(const frame::Run& run) {
   const Program program = ProgramOf(run);
   int pipe[2];
-  if (pipe2(pipe, O_CLOEXEC) != 0) return {.error = errno};
+  if (pipe2(pipe, O_CLOEXEC) != 0) return {.machine_error = errno};
   // Only our end: an item may not have to know that its stdout can be full.
   fcntl(pipe[0], F_SETFL, O_NONBLOCK);
   volatile int error = 0;
@@ -138,7 +138,7 @@ Started StartItem(const frame::Run& run) {
   close(pipe[1]);
   if (fork_error == 0 && error == 0) return {.pid = pid, .output = pipe[0]};
   close(pipe[0]);
-  if (fork_error != 0) return {.error = fork_error};
+  if (fork_error != 0) return {.machine_error = fork_error};
   while (waitpid(pid, nullptr, 0) < 0 && errno == EINTR) {
   }
   return {.error = error};

@@ -9,7 +9,9 @@ namespace tidemill::init {
 
 // The main process of an item. It leads a session and a process group of its own.
 struct Started {
-  int error = 0;  // errno if there is no process; the rest is then without meaning
+  // If there is no process one of these is an errno, and the rest is without meaning.
+  int error = 0;          // the program cannot be run
+  int machine_error = 0;  // nothing could be run now
   pid_t pid = 0;
   int output = -1;  // what it writes to stdout and stderr; does not block
 };

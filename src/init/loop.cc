@@ -26,6 +26,8 @@ constexpr std::size_t kReadBytes = 32 * 1024;
 // A flood of dying orphans may not keep us from timeouts.
 constexpr int kReapsATurn = 64;
 constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
+// What does not die of SIGKILL in this time is stuck in the kernel: a new container is needed.
+constexpr std::int64_t kDyingUs = 30'000'000;
 // For the agent to read the last End.
 constexpr std::int64_t kLastFlushUs = 5'000'000;
 
@@ -122,6 +124,11 @@ void Loop::Start(const Waiting& waiting) {
   item_.end.start_ms = std::max<std::int64_t>(0, ClockUs(CLOCK_REALTIME) / 1'000);
   item_.start_us = NowUs();
   const Started started = StartItem(*run);
+  if (started.machine_error != 0) {
+    // Not the item's fault: it begins anew in another container.
+    Complain("an item cannot be started", started.machine_error);
+    return Finish(kExitMachine);
+  }
   if (started.error != 0) {
     item_.end.error = started.error;
     link_.Put(frame::EncodeEnd(item_.number, item_.end));
@@ -201,6 +208,9 @@ void Loop::TakeDeadline() {
     Ask();
   } else if (phase_ == Phase::kAsked) {
     Kill();
+  } else if (phase_ == Phase::kKilled) {
+    Complain("an item does not die", 0);
+    Finish(kExitDirty);
   }
 }
 
@@ -297,7 +307,7 @@ void Loop::Ask() {
 
 void Loop::Kill() {
   phase_ = Phase::kKilled;
-  deadline_us_ = kNever;
+  deadline_us_ = After(NowUs(), kDyingUs);
   leftovers_.KillAll();
 }
 

@@ -3,6 +3,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -44,7 +45,10 @@ int ForEach(int folder, std::int64_t& met, Visit visit) {
 // one level: no recursion, no descriptor a level, no path that is too long.
 class Emptying {
  public:
-  explicit Emptying(int root) : root_(root) {}
+  explicit Emptying(int root) : root_(root) {
+    // An item may have made folders of these names, and must not guess the next.
+    if (getrandom(&next_, sizeof(next_), 0) < 0) next_ = 0;
+  }
 
   int Run() {
     while (true) {
@@ -81,7 +85,7 @@ class Emptying {
     fchmodat(folder, name, S_IRWXU, 0);  // to move a folder is to write its ".."
     for (int i = 0; i < kNamesToTry; ++i) {
       char lifted[32];
-      snprintf(lifted, sizeof(lifted), ".lifted-%lld", static_cast<long long>(next_++));
+      snprintf(lifted, sizeof(lifted), ".lifted-%llx", static_cast<unsigned long long>(next_++));
       if (renameat(folder, name, root_, lifted) == 0) return 0;
       if (errno != EEXIST && errno != ENOTEMPTY && errno != ENOTDIR) return errno;
     }
@@ -89,7 +93,7 @@ class Emptying {
   }
 
   const int root_;
-  std::int64_t next_ = 0;
+  std::uint64_t next_ = 0;
 };
 
 }  // namespace

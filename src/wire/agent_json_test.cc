@@ -217,11 +217,9 @@ TEST(SyncJson, TooManyJobsOrTroublesAreRefused) {
 // Or one strange message of an engine would cost the whole sync.
 TEST(SyncJson, AnyReasonOfATroubleIsMadeFit) {
   SyncRequest request;
-  request.troubles = {{{1}, "two\nlines\x7f"},
-                      {{2}, ""},
-                      {{3}, std::string(499, 'x') + "\xc3\xbc"},
-                      {{4}, std::string(600, 'y')},
-                      {{5}, "\xff\xfe"}};
+  request.troubles = {
+      {{1}, "two\nlines\x7f"},      {{2}, ""},         {{3}, std::string(499, 'x') + "\xc3\xbc"},
+      {{4}, std::string(600, 'y')}, {{5}, "\xff\xfe"}, {{6}, std::string(400, '\xff')}};
   const auto back = ParseSyncRequest(FormatSyncRequest(request));
   ASSERT_TRUE(back) << back.error().reason;
   EXPECT_EQ(back->troubles[0].reason, "two lines ");
@@ -229,6 +227,7 @@ TEST(SyncJson, AnyReasonOfATroubleIsMadeFit) {
   EXPECT_EQ(back->troubles[2].reason, std::string(499, 'x'));
   EXPECT_EQ(back->troubles[3].reason, std::string(500, 'y'));
   EXPECT_FALSE(back->troubles[4].reason.empty());
+  EXPECT_LE(back->troubles[5].reason.size(), limits::kReasonBytes);
 }
 
 TEST(SyncJson, FieldsOfNewerVersionsArePassedOver) {

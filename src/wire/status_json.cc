@@ -25,9 +25,11 @@ Result<Resources> ReadResources(const Fields& fields, std::string_view name) {
 }
 
 std::string ReasonText(std::string_view reason) {
-  std::string text(reason.substr(0, limits::kReasonBytes));
+  // Made UTF-8 first, because that can make it longer.
+  const auto whole = Value::parse(Quoted(reason)).get<std::string>();
+  std::string text = whole.substr(0, limits::kReasonBytes);
   // A letter of several bytes is not cut in two.
-  if (text.size() < reason.size()) {
+  if (text.size() < whole.size()) {
     while (!text.empty() && (static_cast<unsigned char>(text.back()) & 0xc0) == 0x80) {
       text.pop_back();
     }

@@ -193,7 +193,8 @@ def test_a_registry_that_is_away_is_shown_and_the_job_goes_on_later(env, docker,
 
     def trouble():
         machine = server.http.get("/v1/machines").json()["machines"][0]
-        return [use["trouble"] for use in machine["status"]["jobs"] if "trouble" in use]
+        uses = machine.get("status", {}).get("jobs", [])
+        return [use["trouble"] for use in uses if "trouble" in use]
 
     assert image in wait_until("the machine to say why", trouble, 60)[0]
     registry.start()

@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
+#include <limits>
 #include <utility>
 #include <vector>
 
@@ -67,10 +68,13 @@ class LogFiles::Disk {
     std::vector<Pack> packs;
     std::size_t total = 0;
     std::error_code error;
-    for (const auto& entry : fs::recursive_directory_iterator(folder_, error)) {
-      if (!entry.is_regular_file(error)) continue;
-      packs.push_back({entry.last_write_time(error), entry.path(), entry.file_size(error)});
-      total += packs.back().bytes;
+    fs::recursive_directory_iterator entry(folder_, error);
+    for (; !error && entry != fs::recursive_directory_iterator(); entry.increment(error)) {
+      std::error_code gone;
+      const std::size_t bytes = entry->file_size(gone);
+      if (gone || !entry->is_regular_file(gone)) continue;
+      packs.push_back({entry->last_write_time(gone), entry->path(), bytes});
+      total += bytes;
     }
     std::sort(packs.begin(), packs.end(),
               [](const Pack& a, const Pack& b) { return a.time < b.time; });
@@ -84,7 +88,8 @@ class LogFiles::Disk {
   const std::string folder_;
   const LogLimits limits_;
   std::map<JobId, int> packs_;  // the one that is written to
-  std::size_t written_ = 0;     // since the last look at the whole folder
+  // Since the last look at the whole folder; the first one comes with the first write.
+  std::size_t written_ = std::numeric_limits<std::size_t>::max() / 2;
 };
 
 LogFiles::LogFiles(Loop& loop, Worker& worker, std::string folder,

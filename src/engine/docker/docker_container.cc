@@ -38,6 +38,7 @@ class Handle : public Container {
   void Run(ItemRun run) override { container_->Run(std::move(run)); }
   void Stop(std::uint64_t number) override { container_->Stop(number); }
   ContainerUse Use() const override { return container_->Use(); }
+  bool usable() const override { return container_->usable(); }
 
  private:
   const std::shared_ptr<DockerContainer> container_;

@@ -52,6 +52,7 @@ class DockerContainer : public ChannelEvents, public std::enable_shared_from_thi
   void Run(ItemRun run);
   void Stop(std::uint64_t number);
   ContainerUse Use() const;
+  bool usable() const { return channel_.has_value(); }
   // Its owner wants no more of it.
   void Leave();
   // Its engine goes: says and does nothing more. Init ends without its stream, and its container

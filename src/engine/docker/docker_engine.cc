@@ -91,7 +91,9 @@ void DockerEngine::Sweeper::Look() {
 void DockerEngine::Sweeper::OnListed(const std::vector<std::string>& strays) {
   const auto self = shared_from_this();
   if (strays.empty()) {
-    return state_.folders.RemoveStale([self] { self->done_({}); });
+    // Nothing waits for it: a folder with very many files would keep the machine from working.
+    state_.folders.RemoveStale([] {});
+    return done_({});
   }
   if (rounds_++ == kSweepRounds) {
     return done_(Fail(Code::kUnavailable, std::to_string(strays.size()) +

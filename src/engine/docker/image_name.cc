@@ -101,8 +101,11 @@ Error StartError(int status, std::string_view message) {
   // These lie in the image or the spec, whatever the status that they come with.
   const bool is_theirs =
       Contains(text, {"unable to find user", "unable to find group", "exec format error",
-                      "minimum memory limit", "range of cpus", "invalid user", "not a directory"});
-  const Code code = is_theirs || status == 400 ? Code::kInvalid : Code::kUnavailable;
+                      "minimum memory limit", "range of cpus", "invalid user"});
+  // What we mount is this machine's business, and other machines may do better.
+  const bool is_ours = Contains(text, {"mount", "bind source path"});
+  const bool is_for_good = is_theirs || (status == 400 && !is_ours);
+  const Code code = is_for_good ? Code::kInvalid : Code::kUnavailable;
   return {code, "the container does not start: " + std::string(message)};
 }
 

@@ -47,8 +47,11 @@ class FakeEngine::FakeContainer : public Container {
     return {.cpu = now.time_since_epoch(), .memory_bytes = runs_.empty() ? 0 : 1 << 20};
   }
 
+  bool usable() const override { return usable_; }
+
   void Lose(const std::string& reason) {
-    Later(Duration::zero(), [this, reason] { events_.OnGone(reason); });
+    usable_ = false;
+    Later(state_->play.explaining, [this, reason] { events_.OnGone(reason); });
   }
 
  private:
@@ -106,6 +109,7 @@ class FakeEngine::FakeContainer : public Container {
   ContainerEvents& events_;
   const std::shared_ptr<char> alive_ = std::make_shared<char>();
   std::deque<Waiting> runs_;
+  bool usable_ = true;
 };
 
 FakeEngine::FakeEngine(Loop& loop, Play play)

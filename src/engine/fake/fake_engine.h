@@ -31,6 +31,8 @@ class FakeEngine : public Engine {
       return Result<void>();
     };
     Duration opening = std::chrono::milliseconds(300);
+    // Between the end of a container and OnGone.
+    Duration explaining = std::chrono::milliseconds(100);
   };
 
   FakeEngine(Loop& loop, Play play);

@@ -63,6 +63,7 @@ class Box : public ChannelEvents, public std::enable_shared_from_this<Box> {
   void Stop(std::uint64_t number) {
     if (channel_) channel_->Stop(number);
   }
+  bool usable() const { return channel_.has_value(); }
   ContainerUse Use() const { return child_ ? UseOf(child_->pid()) : ContainerUse{}; }
   // Its owner wants no more of it.
   void Leave() {
@@ -99,6 +100,8 @@ class Box : public ChannelEvents, public std::enable_shared_from_this<Box> {
     run.env.push_back("TIDEMILL_SCRATCH=" + folders_.PathOf(name_) + "/scratch");
     return run;
   }
+  // Our end of its stream.
+  Result<Fd> StartInit(const std::string& init_path);
   void End();
   void OnExit(int status);
 
@@ -121,14 +124,13 @@ class ProcessContainer : public Container {
   void Run(ItemRun run) override { box_->Run(run); }
   void Stop(std::uint64_t number) override { box_->Stop(number); }
   ContainerUse Use() const override { return box_->Use(); }
+  bool usable() const override { return box_->usable(); }
 
  private:
   const std::shared_ptr<Box> box_;
 };
 
-Result<void> Box::Start(const std::string& init_path, std::function<void()> on_gone) {
-  on_gone_ = std::move(on_gone);
-  TIDEMILL_TRY(name_, folders_.Make());
+Result<Fd> Box::StartInit(const std::string& init_path) {
   int ends[2];
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
     return Fail(Code::kUnavailable, std::string("socketpair: ") + strerror(errno));
@@ -138,7 +140,18 @@ Result<void> Box::Start(const std::string& init_path, std::function<void()> on_g
                                     {init_path, "--fd", std::to_string(kChildFd), "--scratch",
                                      folders_.PathOf(name_) + "/scratch"},
                                     Fd(ends[1]), [this](int status) { OnExit(status); }));
-  channel_.emplace(loop_, std::move(ours), *this);
+  return ours;
+}
+
+Result<void> Box::Start(const std::string& init_path, std::function<void()> on_gone) {
+  on_gone_ = std::move(on_gone);
+  TIDEMILL_TRY(name_, folders_.Make());
+  auto ours = StartInit(init_path);
+  if (!ours) {
+    folders_.Remove(name_, [] {});
+    return tl::unexpected(ours.error());
+  }
+  channel_.emplace(loop_, *std::move(ours), *this);
   timer_ = loop_.After(kHelloWithin, [this] { OnBroken("no Hello from init in time"); });
   return {};
 }
@@ -194,7 +207,12 @@ ProcessEngine::~ProcessEngine() {
 }
 
 void ProcessEngine::Recover(Done<EngineInfo> done) {
-  state_->folders.RemoveStale([done = std::move(done)] { done(EngineInfo{"process", false}); });
+  // Nothing waits for it: a folder with very many files would keep the machine from working.
+  state_->folders.RemoveStale([] {});
+  state_->loop.After(Duration::zero(),
+                     [alive = std::weak_ptr<State>(state_), done = std::move(done)] {
+                       if (!alive.expired()) done(EngineInfo{"process", false});
+                     });
 }
 
 void ProcessEngine::Open(const ContainerSpec&, ContainerEvents& events,
