@@ -101,7 +101,8 @@ class DockerEngine:
         if self._process is None and (self.folder / "data").exists():
             self.start()  # it alone can end containers that outlived a kill -9
         self.stop()
-        subprocess.run(["umount", "-q", *self._mounts()], check=False)
+        if mounts := self._mounts():
+            subprocess.run(["umount", "-q", *mounts], check=False)
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def _mounts(self) -> List[str]:

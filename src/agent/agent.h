@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "agent/catalog.h"
@@ -144,5 +145,14 @@ class Agent : private SlotEvents {
   bool leaving_ = false;
   std::function<void()> left_;
 };
+
+template <typename Call>
+auto Agent::InThisSession(Call call) {
+  return [this, count = session_count_, alive = std::weak_ptr<char>(alive_),
+          call = std::move(call)](auto&&... values) mutable {
+    if (alive.expired() || count != session_count_) return;
+    call(std::forward<decltype(values)>(values)...);
+  };
+}
 
 }  // namespace tidemill

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/id.h"
+#include "engine/channel/remove_tree.h"
 
 namespace tidemill {
 namespace {
@@ -35,9 +36,7 @@ Fd Lock(const std::string& path) {
 void RemoveFolder(const std::string& path) {
   constexpr int kTimes = 3;
   for (int i = 0; i < kTimes; ++i) {
-    std::error_code error;
-    fs::remove_all(path, error);
-    if (!error) return;
+    if (RemoveTree(path)) return;
   }
 }
 
