@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // tidemill: flags, construction, run.
-#include <netdb.h>
+#include <nss.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -35,10 +35,6 @@
 #include "net/asio_loop.h"
 #include "net/http.h"
 #include "wire/nearest.h"
-
-// Tells a static program which of the C library's ways of finding a host there are, so that it
-// loads none that is made for another library. In no header.
-extern "C" int __nss_configure_lookup(const char* database, const char* services);
 
 namespace tidemill::cli {
 namespace {
@@ -333,6 +329,7 @@ std::string UnknownCommand(CLI::App& app, int argc, char** argv) {
 }
 
 int Main(int argc, char** argv) {
+  // A static program must not load the host's name service libraries.
   __nss_configure_lookup("hosts", "files dns");
   Flags flags;
   CommandLine line(flags);

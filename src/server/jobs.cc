@@ -116,7 +116,7 @@ void Jobs::ListCounts(JobFilter filter, Reply<JobCountsPage> reply) {
       deps_, [filter](Store& store) { return store.ListJobs(filter); },
       [this, limit = filter.limit, reply = std::move(reply)](Result<std::vector<Job>> jobs) {
         if (!jobs) return reply(tl::unexpected(jobs.error()));
-        CountMissing(*std::move(jobs), limit, std::move(reply));
+        CountMissing(*std::move(jobs), limit, reply);
       });
 }
 

@@ -20,13 +20,13 @@ constexpr std::int64_t kMostInt32 = std::numeric_limits<std::int32_t>::max();
 
 // The request's own, or the spec's; if both are there they are the same.
 Result<std::string> ReadName(const Fields& request, const std::string& inner) {
-  TIDEMILL_TRY(std::string outer, json::ReadJobName(request));
+  TIDEMILL_TRY(const std::string outer, json::ReadJobName(request));
   if (outer.empty() && inner.empty()) return json::Wrong(request.In("name"), "is missing");
   if (!outer.empty() && !inner.empty() && inner != outer) {
     const Path path = request.In("spec");
     return json::Wrong(Path{&path, "name", 0}, "is another one than the request's own name");
   }
-  return outer.empty() ? inner : std::move(outer);
+  return outer.empty() ? inner : outer;
 }
 
 Result<JobSpec> ReadSpec(const Fields& request) {
