@@ -101,9 +101,20 @@ class DockerEngine:
         if self._process is None and (self.folder / "data").exists():
             self.start()  # it alone can end containers that outlived a kill -9
         self.stop()
+        self._end_shims()
         if mounts := self._mounts():
             subprocess.run(["umount", "-q", *mounts], check=False)
         shutil.rmtree(self.folder, ignore_errors=True)
+
+    def _end_shims(self) -> None:
+        """Those of a containerd that was killed do not end with its successor."""
+        for path in pathlib.Path("/proc").glob("[0-9]*/cmdline"):
+            try:
+                words = path.read_bytes().split(b"\0")
+                if f"{self.folder}/exec/containerd/containerd.sock".encode() in words:
+                    os.kill(int(path.parent.name), signal.SIGKILL)
+            except OSError:
+                pass  # it has ended by itself
 
     def _mounts(self) -> List[str]:
         lines = pathlib.Path("/proc/self/mounts").read_text().splitlines()
