@@ -22,12 +22,10 @@ import time
 from typing import List, Optional
 from urllib.parse import quote
 
-TOOLS = pathlib.Path(__file__).resolve().parent
-sys.path.insert(0, str(TOOLS))
-sys.path.insert(0, str(TOOLS.parents[0] / "tests" / "e2e"))
-
-import test_images  # noqa: E402
-from env import alive, children, ends_with_us  # noqa: E402
+# First: it knows where the tests' own modules are.
+import beside
+import test_images
+from env import alive, children, ends_with_us
 
 START_SECONDS = 60
 STOP_SECONDS = 30
@@ -150,30 +148,17 @@ def obey(engine: DockerEngine, pipe: str) -> None:
 
 
 def main() -> int:
-    command = sys.argv[1:]
-    if command[:1] == ["--"]:
-        command = command[1:]
-    if not command:
-        print(__doc__.strip(), file=sys.stderr)
+    command = beside.command_of(__doc__)
+    if command is None:
         return 1
-    # An exit, not a sudden death, so that the Engine is stopped and its folder removed.
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     with DockerEngine() as engine:
         engine.start()
         test_images.make_all(engine.socket)
         pipe = str(engine.folder / "requests")
         os.mkfifo(pipe)
         threading.Thread(target=obey, args=(engine, pipe), daemon=True).start()
-        environment = dict(
-            os.environ, TIDEMILL_TEST_DOCKER=engine.socket, TIDEMILL_TEST_DOCKER_DO=pipe
-        )
-        process = subprocess.Popen(ends_with_us(command, "SIGTERM"), env=environment)
-        try:
-            return process.wait()
-        finally:
-            if process.poll() is None:
-                process.terminate()
-                process.wait()
+        variables = {"TIDEMILL_TEST_DOCKER": engine.socket, "TIDEMILL_TEST_DOCKER_DO": pipe}
+        return beside.run(command, variables)
 
 
 if __name__ == "__main__":

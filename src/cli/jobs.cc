@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "cli/format.h"
+#include "cli/machines.h"
 #include "cli/table.h"
-#include "cli/usage.h"
 #include "wire/job_json.h"
 #include "wire/spec_json.h"
 

@@ -3,29 +3,10 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
-#include <cstring>
 #include <fstream>
 #include <system_error>
 
 namespace tidemill::cli {
-namespace {
-
-constexpr std::uint32_t kMagic = 0x676f6c74;
-constexpr std::uint32_t kLast = 1;
-constexpr std::uint32_t kLeftOut = 2;
-
-static_assert(std::endian::native == std::endian::little);
-
-template <typename T>
-T Take(const char* from) {
-  T value{};
-  std::memcpy(&value, from, sizeof value);
-  return value;
-}
-
-}  // namespace
-
 Result<bool> LogReader::ReadNew(std::int64_t item,
                                 const std::function<void(const LogPiece&)>& give) {
   std::error_code error;
@@ -51,31 +32,24 @@ Result<void> LogReader::ReadPack(const std::filesystem::path& path, std::uint64_
   // The agent removes packs that are too old.
   if (error == std::errc::no_such_file_or_directory) return {};
   if (error) return Fail(Code::kInternal, path.string() + ": " + error.message());
-  if (size < offset + kLogHeaderBytes) return {};
+  if (size < offset + kLogPieceHeadBytes) return {};
   std::ifstream file(path, std::ios::binary);
-  while (offset + kLogHeaderBytes <= size) {
-    std::array<char, kLogHeaderBytes> head{};
+  while (offset + kLogPieceHeadBytes <= size) {
+    std::array<char, kLogPieceHeadBytes> bytes{};
     file.seekg(static_cast<std::streamoff>(offset));
-    if (!file.read(head.data(), head.size())) {
+    if (!file.read(bytes.data(), bytes.size())) {
       return Fail(Code::kInternal, path.string() + ": cannot be read");
     }
-    const auto length = Take<std::uint32_t>(&head[4]);
-    if (Take<std::uint32_t>(&head[0]) != kMagic || length > kLongestLogPiece) {
+    const auto head = ReadLogPieceHead({bytes.data(), bytes.size()});
+    if (!head) {
       return Fail(Code::kInternal, path.string() + ": damaged at byte " + std::to_string(offset));
     }
-    if (offset + kLogHeaderBytes + length > size) return {};  // torn, or still being written
-    offset += kLogHeaderBytes + length;
-    if (Take<std::int64_t>(&head[8]) != item) continue;
-    LogPiece piece;
-    piece.item = item;
-    piece.round = Take<std::int32_t>(&head[16]);
-    piece.attempt = Take<std::int32_t>(&head[20]);
-    piece.time_ms = Take<std::int64_t>(&head[24]);
-    const auto flags = Take<std::uint32_t>(&head[32]);
-    piece.last = (flags & kLast) != 0;
-    piece.left_out = (flags & kLeftOut) != 0;
-    piece.bytes.resize(length);
-    if (!file.read(piece.bytes.data(), static_cast<std::streamsize>(length))) {
+    const std::uint64_t next = offset + kLogPieceHeadBytes + head->length;
+    if (next > size) return {};  // torn, or still being written
+    offset = next;
+    if (head->item != item) continue;
+    LogPiece piece{*head, std::string(head->length, '\0')};
+    if (!file.read(piece.bytes.data(), static_cast<std::streamsize>(head->length))) {
       return Fail(Code::kInternal, path.string() + ": cannot be read");
     }
     give(piece);

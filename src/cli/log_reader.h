@@ -12,26 +12,16 @@
 #include <vector>
 
 #include "base/result.h"
+#include "wire/log_piece.h"
 
 namespace tidemill::cli {
 
-// One piece of an item's log, as the agent wrote it, little-endian:
-//
-//   u32 "tlog" │ u32 length │ i64 item │ i32 round │ i32 attempt │ i64 time_ms │ u32 flags │ u32 0
-//   then `length` bytes
-struct LogPiece {
-  std::int64_t item = 0;
-  std::int32_t round = 0;
-  std::int32_t attempt = 0;
-  std::int64_t time_ms = 0;  // the machine's clock, since 1970
-  bool last = false;         // of this attempt
-  bool left_out = false;     // something is missing before these bytes
+struct LogPiece : LogPieceHead {
   std::string bytes;
 };
 
-// Reads what the agent of this machine has kept of a job's logs: <state>/logs/<job number>/ with
-// 000000.pack, 000001.pack and so on, which it only ever appends to. A piece that is not whole yet
-// is read when it is. One thread.
+// Reads what the agent of this machine has kept of a job's logs, in <state>/logs/<job number>. A
+// piece that is not whole yet is read when it is. One thread.
 class LogReader {
  public:
   explicit LogReader(std::filesystem::path folder) : folder_(std::move(folder)) {}
@@ -48,9 +38,5 @@ class LogReader {
   const std::filesystem::path folder_;
   std::map<std::string, std::uint64_t> offsets_;  // of each pack, where the next piece begins
 };
-
-inline constexpr std::size_t kLogHeaderBytes = 40;
-// As the agent holds itself to; a larger length is damage, not a piece.
-inline constexpr std::uint32_t kLongestLogPiece = 16 << 20;
 
 }  // namespace tidemill::cli

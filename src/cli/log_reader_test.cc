@@ -21,7 +21,7 @@ class LogReaderTest : public testing::Test {
 
   static std::string Piece(std::int64_t item, std::int32_t attempt, const std::string& bytes,
                            std::uint32_t flags = 0) {
-    std::string out(kLogHeaderBytes, '\0');
+    std::string out(kLogPieceHeadBytes, '\0');
     const auto put = [&](std::size_t at, auto value) {
       std::memcpy(out.data() + at, &value, sizeof value);
     };
@@ -43,7 +43,7 @@ class LogReaderTest : public testing::Test {
     std::string text;
     const auto read = reader.ReadNew(item, [&](const LogPiece& piece) {
       text += std::to_string(piece.attempt) + ":" + piece.bytes + (piece.last ? "$" : "") +
-              (piece.left_out ? "!" : "") + " ";
+              (piece.has_hole ? "!" : "") + " ";
     });
     return read ? text : read.error().reason;
   }

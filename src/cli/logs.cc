@@ -54,7 +54,7 @@ class LogShow {
   using Try = std::pair<std::int32_t, std::int32_t>;  // round and attempt
 
   static std::string TextOf(const LogPiece& piece) {
-    return piece.left_out ? "\n[something was left out here: it was too much]\n" + piece.bytes
+    return piece.has_hole ? "\n[something was left out here: it was too much]\n" + piece.bytes
                           : piece.bytes;
   }
 

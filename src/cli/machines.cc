@@ -1,15 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/machines.h"
 
+#include <utility>
+
 #include "cli/format.h"
 #include "cli/table.h"
-#include "cli/usage.h"
+#include "wire/machine_json.h"
 
 namespace tidemill::cli {
 namespace {
 
 // A machine syncs every ten seconds; one that has not for so long is worth a look.
 constexpr std::int64_t kLateMs = 25'000;
+// More than any cell of servers has machines, in pages of a thousand.
+constexpr int kMostPages = 1000;
 
 std::string EngineText(const ListedMachine& machine) {
   if (!machine.status) return "-";
@@ -68,6 +72,21 @@ std::string MachinesText(const std::vector<ListedMachine>& machines, std::int64_
   return out + CountOf(count, "machine") + ": " + CpusText(all.millicpus) + " cpus, " +
          BytesText(all.memory_bytes) + ", " + CountOf(items, "item") + " leased.\n" +
          TroublesText(machines, width);
+}
+
+Result<std::vector<ListedMachine>> FetchMachines(Client& client) {
+  std::vector<ListedMachine> all;
+  std::string after;
+  for (int page = 0; page < kMostPages; ++page) {
+    TIDEMILL_TRY(
+        const std::string body,
+        client.Get("/v1/machines" + (after.empty() ? "" : "?after=" + PercentEncode(after))));
+    TIDEMILL_TRY(MachinesAnswer answer, ParseMachines(body));
+    for (ListedMachine& machine : answer.machines) all.push_back(std::move(machine));
+    after = answer.next;
+    if (after.empty()) break;
+  }
+  return all;
 }
 
 int ListMachines(const Context& context) {

@@ -13,6 +13,9 @@ namespace tidemill::cli {
 std::string MachinesText(const std::vector<ListedMachine>& machines, std::int64_t now_ms,
                          std::size_t width, bool colours);
 
+// All of them, page by page.
+Result<std::vector<ListedMachine>> FetchMachines(Client& client);
+
 // tidemill machines
 int ListMachines(const Context& context);
 

@@ -7,9 +7,9 @@
 #include <utility>
 
 #include "cli/format.h"
+#include "cli/machines.h"
 #include "cli/table.h"
 #include "wire/job_json.h"
-#include "wire/machine_json.h"
 
 namespace tidemill::cli {
 namespace {
@@ -22,8 +22,6 @@ constexpr std::int64_t kLeastAttempts = 20;
 constexpr double kLeastGain = 0.15;
 // Whatever a program is, its libraries and its shell want some room.
 constexpr std::int64_t kLeastMemory = 16 << 20;
-// More than any cell of servers has machines, in pages of a thousand.
-constexpr int kMostPages = 1000;
 
 // Up to two digits that matter, so that it looks like something a person would write.
 std::int64_t RoundUp(double value) {
@@ -117,21 +115,6 @@ std::string UsageText(const Job& job, const StatsAnswer& stats, const UseNow& no
   if (stats.partial)
     out += Clip("Some chunks are still under way: their attempts are missing.", width) + "\n";
   return out;
-}
-
-Result<std::vector<ListedMachine>> FetchMachines(Client& client) {
-  std::vector<ListedMachine> all;
-  std::string after;
-  for (int page = 0; page < kMostPages; ++page) {
-    TIDEMILL_TRY(
-        const std::string body,
-        client.Get("/v1/machines" + (after.empty() ? "" : "?after=" + PercentEncode(after))));
-    TIDEMILL_TRY(MachinesAnswer answer, ParseMachines(body));
-    for (ListedMachine& machine : answer.machines) all.push_back(std::move(machine));
-    after = answer.next;
-    if (after.empty()) break;
-  }
-  return all;
 }
 
 int ShowUsage(const Context& context, const std::string& job) {

@@ -30,9 +30,6 @@ std::string UsageText(const Job& job, const StatsAnswer& stats, const UseNow& no
 std::string MemoryAdvice(std::int64_t asked, const StatsAnswer::Values& took);
 std::string CpuAdvice(std::int64_t asked_millis, const StatsAnswer::Values& took);
 
-// All machines, page by page.
-Result<std::vector<ListedMachine>> FetchMachines(Client& client);
-
 // tidemill usage
 int ShowUsage(const Context& context, const std::string& job);
 

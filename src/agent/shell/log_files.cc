@@ -14,13 +14,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-template <typename Number>
-void Put(std::string& out, Number number) {
-  for (std::size_t i = 0; i < sizeof number; ++i) {
-    out.push_back(static_cast<char>(static_cast<std::uint64_t>(number) >> (8 * i)));
-  }
-}
-
 std::string PackName(int number) {
   std::string name = std::to_string(number);
   return std::string(6 - std::min<std::size_t>(name.size(), 6), '0') + name + ".pack";
@@ -108,32 +101,28 @@ void LogFiles::Append(const LogPlace& place, std::string_view bytes) {
       std::min(limits_.attempt_bytes - attempt.bytes,
                limits_.pending_bytes - std::min(limits_.pending_bytes, pending_bytes_));
   const std::string_view kept = bytes.substr(0, room);
-  const std::uint32_t flags = attempt.has_hole ? LogPiece::kHole : 0;
+  const bool had_hole = attempt.has_hole;
   attempt.has_hole = kept.size() < bytes.size();
   attempt.bytes += kept.size();
-  if (!kept.empty()) AddPiece(place, flags, kept);
+  if (!kept.empty()) AddPiece(place, {.has_hole = had_hole}, kept);
 }
 
 // An attempt that has written nothing leaves no trace.
 void LogFiles::Close(const LogPlace& place) {
   const auto found = attempts_.find({place.job, place.item, place.round, place.attempt});
   if (found == attempts_.end()) return;
-  AddPiece(place, LogPiece::kLast | (found->second.has_hole ? LogPiece::kHole : 0), {});
+  AddPiece(place, {.last = true, .has_hole = found->second.has_hole}, {});
   attempts_.erase(found);
 }
 
-void LogFiles::AddPiece(const LogPlace& place, std::uint32_t flags, std::string_view bytes) {
+void LogFiles::AddPiece(const LogPlace& place, LogPieceHead head, std::string_view bytes) {
+  head.item = place.item;
+  head.round = place.round;
+  head.attempt = place.attempt;
+  head.time_ms = clock_ms_();
   std::string& out = pending_[place.job];
   const std::size_t before = out.size();
-  Put(out, LogPiece::kMagic);
-  Put(out, static_cast<std::uint32_t>(bytes.size()));
-  Put(out, place.item);
-  Put(out, place.round);
-  Put(out, place.attempt);
-  Put(out, clock_ms_());
-  Put(out, flags);
-  Put(out, std::uint32_t{0});
-  out.append(bytes);
+  AppendLogPiece(out, head, bytes);
   pending_bytes_ += out.size() - before;
   FlushSoon();
 }

@@ -12,28 +12,15 @@
 
 #include "agent/deps.h"
 #include "base/loop.h"
+#include "wire/log_piece.h"
 
 namespace tidemill {
-
-// What items write, on the machine's own disk. Each job has a folder, named by its number, with
-// files 000000.pack, 000001.pack ... Each of them is a sequence of pieces:
-//
-//   "tlog" │ length: 4 │ item: 8 │ round: 4 │ attempt: 4 │ time_ms: 8 │ flags: 4 │ zero: 4 │ bytes
-//
-// Little-endian; the time is that of the first byte's arrival, since 1970. The log of an attempt is
-// its pieces in their order; those of several attempts stand between each other.
-struct LogPiece {
-  static constexpr std::uint32_t kMagic = 0x676f6c74;
-  static constexpr std::size_t kHeaderBytes = 40;
-  static constexpr std::uint32_t kLast = 1;  // nothing more comes of this attempt
-  static constexpr std::uint32_t kHole = 2;  // something is missing before these bytes
-};
 
 struct LogLimits {
   // Of one attempt; what it writes beyond is left out.
   std::size_t attempt_bytes = 64 << 20;
   // In memory, while the disk is slow; what comes beyond is left out.
-  std::size_t pending_bytes = 16 << 20;
+  std::size_t pending_bytes = kLogPieceBytes;
   std::size_t pack_bytes = 64 << 20;
   // Of all jobs together; then the oldest packs go.
   std::size_t folder_bytes = std::size_t{2} << 30;
@@ -41,7 +28,8 @@ struct LogLimits {
   Duration gather = std::chrono::milliseconds(100);
 };
 
-// Loop thread only; the disk is written on the worker.
+// Keeps what items write on the machine's own disk; wire/log_piece.h says how. Loop thread only;
+// the disk is written on the worker.
 class LogFiles : public ItemLogs {
  public:
   LogFiles(Loop& loop, Worker& worker, std::string folder, std::function<std::int64_t()> clock_ms,
@@ -61,7 +49,7 @@ class LogFiles : public ItemLogs {
   };
   class Disk;
 
-  void AddPiece(const LogPlace& place, std::uint32_t flags, std::string_view bytes);
+  void AddPiece(const LogPlace& place, LogPieceHead head, std::string_view bytes);
   void FlushSoon();
   void Write();
 

@@ -89,7 +89,7 @@ TEST_F(LogFilesTest, KeepsWhatEachAttemptWroteInOrder) {
   EXPECT_EQ(pieces[1].round, 1);
   EXPECT_EQ(pieces[1].attempt, 2);
   EXPECT_EQ(pieces[1].time_ms, 1234);
-  EXPECT_EQ(pieces[3].flags, LogPiece::kLast);
+  EXPECT_EQ(pieces[3].flags, kLogPieceLast);
 }
 
 TEST_F(LogFilesTest, AnAttemptThatWroteNothingLeavesNoTrace) {
@@ -111,7 +111,7 @@ TEST_F(LogFilesTest, CutsAnAttemptThatWritesTooMuchAndSaysSo) {
   const auto pieces = ReadPieces(folder_ / "7" / "000000.pack");
   ASSERT_EQ(pieces.size(), 3U);
   EXPECT_EQ(pieces[1].bytes, "ab");
-  EXPECT_EQ(pieces[2].flags, LogPiece::kLast | LogPiece::kHole);
+  EXPECT_EQ(pieces[2].flags, kLogPieceLast | kLogPieceHole);
 }
 
 TEST_F(LogFilesTest, LeavesOutWhatASlowDiskDoesNotTake) {
@@ -125,7 +125,7 @@ TEST_F(LogFilesTest, LeavesOutWhatASlowDiskDoesNotTake) {
   ASSERT_GT(pieces.size(), 2U);
   EXPECT_LT(pieces.size(), 12U);
   EXPECT_EQ(pieces.back().bytes, "after");
-  EXPECT_EQ(pieces.back().flags, LogPiece::kHole);
+  EXPECT_EQ(pieces.back().flags, kLogPieceHole);
 }
 
 TEST_F(LogFilesTest, BeginsAnotherPackWhenOneIsFullAndDropsTheOldest) {

@@ -375,8 +375,7 @@ TEST_F(ChannelTest, EveryPrefixOfAnHonestStreamIsHonest) {
   }
 }
 
-// The address sanitizer's allocator does not tell mallinfo, so the bound is on what is held: a
-// flood passes through, and what is pending stays below one frame.
+// However much an item writes, the container is not taken for a hostile one.
 TEST_F(ChannelTest, AFloodOfLogPassesThrough) {
   Hello();
   Run(1);

@@ -25,7 +25,7 @@ class FakeEngine : public Engine {
  public:
   struct Play {
     std::function<FakeRun(const ItemRun&)> run = [](const ItemRun&) { return FakeRun{}; };
-    // What Recover and Open are answered with instead; no code: nothing.
+    // An error here is what Recover, or Open, is answered with.
     std::function<Result<void>()> recover = [] { return Result<void>(); };
     std::function<Result<void>(const ContainerSpec&)> open = [](const ContainerSpec&) {
       return Result<void>();
