@@ -1,12 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "net/http.h"
 
+#include <arpa/inet.h>
+
 #include <algorithm>
 #include <charconv>
 #include <optional>
 
 namespace tidemill {
 namespace {
+
+constexpr std::uint16_t kPlainPort = 80;
+constexpr std::uint16_t kTlsPort = 443;
 
 char Lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
 
@@ -41,6 +46,14 @@ std::optional<std::string> PercentDecode(std::string_view text, bool plus_is_spa
     i += 2;
   }
   return decoded;
+}
+
+bool IsThisMachine(const std::string& host) {
+  in_addr four{};
+  in6_addr six{};
+  if (inet_pton(AF_INET, host.c_str(), &four) == 1) return ntohl(four.s_addr) >> 24 == 127;
+  if (inet_pton(AF_INET6, host.c_str(), &six) == 1) return IN6_IS_ADDR_LOOPBACK(&six) != 0;
+  return SameName(host, "localhost");
 }
 
 Result<HttpFields> ParseQuery(std::string_view text) {
@@ -115,16 +128,21 @@ std::string PercentEncode(std::string_view text) {
 }
 
 Result<Origin> ParseUrl(std::string_view url) {
-  constexpr std::string_view kScheme = "http://";
+  constexpr std::string_view kPlain = "http://";
+  constexpr std::string_view kTls = "https://";
   const auto fail = [](std::string why) {
-    return Fail(Code::kInvalid, std::move(why) + "; a URL such as http://127.0.0.1:8080 is needed");
+    return Fail(Code::kInvalid, std::move(why) +
+                                    "; a URL such as https://batch.example or "
+                                    "http://127.0.0.1:8080 is needed");
   };
-  if (!SameName(url.substr(0, kScheme.size()), kScheme)) {
-    return fail("it does not begin with http://");
-  }
-  url.remove_prefix(kScheme.size());
-  if (url.ends_with('/')) url.remove_suffix(1);
   Origin origin;
+  origin.tls = SameName(url.substr(0, kTls.size()), kTls);
+  if (!origin.tls && !SameName(url.substr(0, kPlain.size()), kPlain)) {
+    return fail("it does not begin with https:// or http://");
+  }
+  url.remove_prefix(origin.tls ? kTls.size() : kPlain.size());
+  if (url.ends_with('/')) url.remove_suffix(1);
+  origin.port = origin.tls ? kTlsPort : kPlainPort;
   std::string_view host = url.substr(0, url.rfind(':'));
   if (url.starts_with('[')) {
     const std::size_t end = url.find(']');
@@ -152,10 +170,19 @@ Result<Origin> ParseUrl(std::string_view url) {
   return origin;
 }
 
+Result<Origin> ParseSafeUrl(std::string_view url) {
+  TIDEMILL_TRY(Origin origin, ParseUrl(url));
+  if (origin.tls || IsThisMachine(origin.host)) return origin;
+  return Fail(Code::kInvalid,
+              "http:// would be read by all on the way to " + origin.host +
+                  "; use https:// (tidemill-server takes --tls-cert and --tls-key)");
+}
+
 std::string Authority(const Origin& origin) {
   const bool is_ipv6 = origin.host.find(':') != std::string::npos;
   std::string authority = is_ipv6 ? "[" + origin.host + "]" : origin.host;
-  if (origin.port != 80) authority += ":" + std::to_string(origin.port);
+  if (origin.port != (origin.tls ? kTlsPort : kPlainPort))
+    authority += ":" + std::to_string(origin.port);
   return authority;
 }
 

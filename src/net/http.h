@@ -35,7 +35,9 @@ struct HttpRequest {
   HttpFields query = {};    // decoded, in the order given; '+' is a space
   std::string content_type = {};
   std::string body = {};
-  HttpFields headers = {};  // as they came; find one with FindField
+  HttpFields headers = {};   // as they came; find one with FindField
+  std::string address = {};  // of the client, without its port
+  bool is_tls = false;       // came over an encrypted connection
   // Shared by the connection and whoever answers. A server never leaves it null.
   std::shared_ptr<HttpPeer> peer = {};
 };
@@ -72,6 +74,7 @@ struct Origin {
   std::uint16_t port = 80;
   // Not empty: the server is behind this Unix socket; `host` is only what it is told its name is.
   std::string unix_path = {};
+  bool tls = false;  // https
 };
 
 // The value of the first field of that name in any spelling, or nullptr.
@@ -88,11 +91,16 @@ Result<HttpTarget> ParseTarget(std::string_view target);
 // path, or a name or value of a query.
 std::string PercentEncode(std::string_view text);
 
-// "http://host:port", with a '/' at the end or not. kInvalid: anything else; https is not spoken
-// yet.
+// "https://host:port" or "http://host:port", with a '/' at the end or not; without a port it is 443
+// or 80. kInvalid: anything else.
 Result<Origin> ParseUrl(std::string_view url);
 
-// As it stands in a URL and in the Host field: brackets around IPv6, the port if it is not 80.
+// The same for what must not be read on the way: http is only for this machine, that is localhost,
+// 127.0.0.0/8 and ::1. kInvalid also: http to another one.
+Result<Origin> ParseSafeUrl(std::string_view url);
+
+// As it stands in a URL and in the Host field: brackets around IPv6, the port if it is not the
+// scheme's own.
 std::string Authority(const Origin& origin);
 
 }  // namespace tidemill

@@ -30,8 +30,9 @@ Result<void> CheckCall(const HttpCall& call) {
 }  // namespace
 
 HttpClient::Impl::Impl(AsioLoop& a_loop, Origin an_origin, HttpClientOptions some_options)
-    : loop(a_loop), origin(std::move(an_origin)), options(some_options) {
+    : loop(a_loop), origin(std::move(an_origin)), options(std::move(some_options)) {
   TIDEMILL_CHECK(options.max_connections > 0);
+  if (origin.tls && !options.tls) options.tls = TlsTrust::System();
 }
 
 void HttpClient::Impl::Pump() {
@@ -72,6 +73,7 @@ void HttpClient::Impl::OnStale(HttpConnection& connection, std::shared_ptr<HttpP
   }
   Remove(connection);
   pending->retried = true;
+  pending->out.sent = 0;
   // A new one, and not another idle one: that may be as stale.
   OpenFor(std::move(pending));
 }
@@ -130,7 +132,7 @@ void HttpClient::Impl::CloseIdle() {
 }
 
 HttpClient::HttpClient(AsioLoop& loop, Origin origin, HttpClientOptions options)
-    : impl_(std::make_unique<Impl>(loop, std::move(origin), options)) {}
+    : impl_(std::make_unique<Impl>(loop, std::move(origin), std::move(options))) {}
 
 HttpClient::~HttpClient() {
   impl_->loop.Cancel(impl_->idle_timer);
@@ -152,7 +154,8 @@ void HttpClient::Send(HttpCall call, Done done) {
   };
   auto checked = CheckCall(pending->call);
   if (!checked) return fail_soon(std::move(checked).error());
-  pending->head = FormatHead(pending->call, impl->origin);
+  pending->out.head = FormatHead(pending->call, impl->origin);
+  pending->out.body = std::move(pending->call.body);
   pending->timer =
       impl->loop.After(pending->call.timeout, [impl, pending] { impl->OnTimeout(pending); });
   impl->queue.push_back(pending);

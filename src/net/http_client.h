@@ -9,6 +9,7 @@
 #include "base/result.h"
 #include "net/asio_loop.h"
 #include "net/http.h"
+#include "net/tls.h"
 
 namespace tidemill {
 
@@ -22,6 +23,8 @@ struct HttpClientOptions {
   // Shorter than a server keeps them, so that few calls meet a connection that is just being
   // closed.
   std::chrono::milliseconds idle_timeout{60'000};
+  // Whom to believe that it is the server of an https URL. Null: whom the system believes.
+  std::shared_ptr<const TlsTrust> tls = {};
 };
 
 // Sends requests to one server and keeps its connections for the next. Loop thread only. Nothing
@@ -38,7 +41,7 @@ class HttpClient {
   HttpClient& operator=(const HttpClient&) = delete;
 
   // Calls `done` once, never from inside Send. Any status is a success here. Otherwise:
-  //   kUnavailable  nothing was sent: refused, unreachable, or no connection in time
+  //   kUnavailable  nothing was sent: refused, unreachable, not trusted, or no connection in time
   //   kUnknown      it was sent, at least in part, and no whole answer came, or one that was
   //                 malformed or too long
   //   kExhausted    too many calls wait

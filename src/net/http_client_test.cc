@@ -10,12 +10,12 @@ namespace {
 
 using std::chrono::milliseconds;
 
-class HttpClientTest : public HttpFixture {
+class HttpClientTest : public BothWays {
  protected:
   // A client of a server that the test plays by hand.
   RawSocket PlayServer() {
     RawSocket listener = RawSocket::Listen();
-    client_.emplace(loop_, Origin{"127.0.0.1", listener.port()}, client_options_);
+    NewClient(listener.port());
     return listener;
   }
   // One call, while `server` plays the other side on a thread of its own.
@@ -27,28 +27,30 @@ class HttpClientTest : public HttpFixture {
   }
 };
 
+INSTANTIATE_TEST_SUITE_P(, HttpClientTest, ::testing::Bool(), WayName);
+
 const std::string kEnd = "\r\n\r\n";
 const std::string kOk = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
 
-TEST_F(HttpClientTest, SaysThatNothingWasSentWhenRefused) {
+TEST_P(HttpClientTest, SaysThatNothingWasSentWhenRefused) {
   std::uint16_t port = 0;
   {
     const RawSocket listener = RawSocket::Listen();
     port = listener.port();
   }
-  client_.emplace(loop_, Origin{"127.0.0.1", port});
+  NewClient(port);
   EXPECT_EQ(Call({}).error().code, Code::kUnavailable);
   EXPECT_EQ(client_->connections(), 0u);
 }
 
-TEST_F(HttpClientTest, ResolvesNames) {
+TEST_P(HttpClientTest, ResolvesNames) {
   Serve();
-  client_.emplace(loop_, Origin{"localhost", server_->port()});
+  NewClient(server_->port(), "localhost");
   const auto answer = Call({});
   ASSERT_TRUE(answer) << answer.error().reason;
 }
 
-TEST_F(HttpClientTest, GivesUpInTimeAndSaysWhetherTheCallWasSent) {
+TEST_P(HttpClientTest, GivesUpInTimeAndSaysWhetherTheCallWasSent) {
   client_options_.max_connections = 1;
   Serve([this](HttpRequest, HttpRespond respond) {
     loop_.After(std::chrono::hours(1), [respond] { respond({}); });
@@ -61,7 +63,7 @@ TEST_F(HttpClientTest, GivesUpInTimeAndSaysWhetherTheCallWasSent) {
   RunUntil([&] { return server_->connections() == 0; });
 }
 
-TEST_F(HttpClientTest, QueuesForItsConnectionsUpToALimit) {
+TEST_P(HttpClientTest, QueuesForItsConnectionsUpToALimit) {
   client_options_.max_connections = 2;
   client_options_.max_queued = 3;
   Serve();
@@ -79,11 +81,11 @@ TEST_F(HttpClientTest, QueuesForItsConnectionsUpToALimit) {
   EXPECT_EQ(exhausted, 1);
 }
 
-TEST_F(HttpClientTest, RepeatsACallThatMetAConnectionJustClosed) {
+TEST_P(HttpClientTest, RepeatsACallThatMetAConnectionJustClosed) {
   RawSocket listener = PlayServer();
   std::optional<RawSocket> first;
   auto answer = CallBeside({.target = "/1"}, [&] {
-    first.emplace(listener.Accept());
+    first.emplace(listener.Accept(tls_));
     EXPECT_NE(first->ReadUntil(kEnd).find("GET /1 "), std::string::npos);
     first->Send(kOk);
   });
@@ -92,7 +94,7 @@ TEST_F(HttpClientTest, RepeatsACallThatMetAConnectionJustClosed) {
     // It has come as far as the server's machine, and no answer ever began.
     EXPECT_NE(first->ReadUntil("body"), "");
     first->Reset();
-    RawSocket second = listener.Accept();
+    RawSocket second = listener.Accept(tls_);
     EXPECT_NE(second.ReadUntil("body").find("POST /2 "), std::string::npos);
     second.Send(kOk);
   });
@@ -100,16 +102,16 @@ TEST_F(HttpClientTest, RepeatsACallThatMetAConnectionJustClosed) {
   EXPECT_EQ(answer->body, "ok");
 }
 
-TEST_F(HttpClientTest, DoesNotRepeatACallOnANewConnectionOrAfterAByteOfAnswer) {
+TEST_P(HttpClientTest, DoesNotRepeatACallOnANewConnectionOrAfterAByteOfAnswer) {
   RawSocket listener = PlayServer();
   auto answer = CallBeside({}, [&] {
-    RawSocket fresh = listener.Accept();
+    RawSocket fresh = listener.Accept(tls_);
     fresh.ReadUntil(kEnd);
   });
   EXPECT_EQ(answer.error().code, Code::kUnknown);
   std::optional<RawSocket> kept;
   answer = CallBeside({}, [&] {
-    kept.emplace(listener.Accept());
+    kept.emplace(listener.Accept(tls_));
     kept->ReadUntil(kEnd);
     kept->Send(kOk);
   });
@@ -122,12 +124,12 @@ TEST_F(HttpClientTest, DoesNotRepeatACallOnANewConnectionOrAfterAByteOfAnswer) {
   EXPECT_EQ(answer.error().code, Code::kUnknown);
 }
 
-TEST_F(HttpClientTest, ForgetsAnIdleConnectionThatTheServerClosesOrThatSpeaksUnasked) {
+TEST_P(HttpClientTest, ForgetsAnIdleConnectionThatTheServerClosesOrThatSpeaksUnasked) {
   RawSocket listener = PlayServer();
   for (const bool speaks : {false, true}) {
     std::optional<RawSocket> raw;
     const auto answer = CallBeside({}, [&] {
-      raw.emplace(listener.Accept());
+      raw.emplace(listener.Accept(tls_));
       raw->ReadUntil(kEnd);
       raw->Send(kOk);
     });
@@ -138,7 +140,7 @@ TEST_F(HttpClientTest, ForgetsAnIdleConnectionThatTheServerClosesOrThatSpeaksUna
   }
 }
 
-TEST_F(HttpClientTest, ClosesItsIdleConnectionsInTime) {
+TEST_P(HttpClientTest, ClosesItsIdleConnectionsInTime) {
   client_options_.idle_timeout = milliseconds(20);
   Serve();
   ASSERT_TRUE(Call({}));
@@ -146,13 +148,13 @@ TEST_F(HttpClientTest, ClosesItsIdleConnectionsInTime) {
   RunUntil([&] { return client_->connections() == 0; });
 }
 
-TEST_F(HttpClientTest, RefusesAnswersThatAreMalformedOrTooLong) {
+TEST_P(HttpClientTest, RefusesAnswersThatAreMalformedOrTooLong) {
   client_options_.max_body_bytes = 10;
   RawSocket listener = PlayServer();
   const std::string too_long = "HTTP/1.1 200 OK\r\nContent-Length: 11\r\n\r\n";
   for (const std::string& bad : {too_long, "nonsense" + kEnd}) {
     const auto answer = CallBeside({}, [&] {
-      RawSocket raw = listener.Accept();
+      RawSocket raw = listener.Accept(tls_);
       raw.ReadUntil(kEnd);
       raw.Send(bad);
       raw.ReadAll();
@@ -162,7 +164,7 @@ TEST_F(HttpClientTest, RefusesAnswersThatAreMalformedOrTooLong) {
   }
 }
 
-TEST_F(HttpClientTest, RefusesACallThatIsMalformed) {
+TEST_P(HttpClientTest, RefusesACallThatIsMalformed) {
   Serve();
   EXPECT_EQ(Call({.target = "/a b"}).error().code, Code::kInvalid);
   EXPECT_EQ(Call({.target = "/\r\nX: y"}).error().code, Code::kInvalid);
@@ -170,10 +172,10 @@ TEST_F(HttpClientTest, RefusesACallThatIsMalformed) {
   EXPECT_EQ(Call({.headers = {{"X", "a\nb"}}}).error().code, Code::kInvalid);
 }
 
-TEST_F(HttpClientTest, MayBeDestroyedWithCallsUnderWayAndFromItsOwnCallback) {
+TEST_P(HttpClientTest, MayBeDestroyedWithCallsUnderWayAndFromItsOwnCallback) {
   Serve();
   client_->Send({}, [](auto) { FAIL(); });
-  client_.emplace(loop_, Origin{"127.0.0.1", server_->port()});
+  NewClient(server_->port());
   client_->Send({}, [this](auto) {
     client_.reset();
     loop_.Stop();

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "net/http_connection.h"
 
-#include <array>
 #include <utility>
 
 #include <boost/asio/connect.hpp>
 #include <boost/asio/local/stream_protocol.hpp>
 #include <boost/asio/post.hpp>
-#include <boost/asio/write.hpp>
 
 #include "base/check.h"
 
@@ -16,7 +14,7 @@ namespace tidemill {
 using boost::asio::ip::tcp;
 
 HttpConnection::HttpConnection(HttpClient::Impl& client)
-    : client_(&client), socket_(client.loop.impl().io) {}
+    : client_(&client), transport_(Transport::Socket(client.loop.impl().io)) {}
 
 void HttpConnection::Open(std::shared_ptr<HttpPending> pending) {
   pending_ = std::move(pending);
@@ -57,16 +55,25 @@ void HttpConnection::Resolve() {
 
 void HttpConnection::Connect(const std::vector<Protocol::endpoint>& endpoints) {
   boost::asio::async_connect(
-      socket_, endpoints,
+      transport_.socket(), endpoints,
       [self = shared_from_this()](boost::system::error_code error, const Protocol::endpoint&) {
         if (self->state_ == State::kClosed) return;
         const bool is_tcp = !self->address_;
         self->address_.reset();
-        if (!error) self->socket_.non_blocking(true, error);
-        if (!error && is_tcp) self->socket_.set_option(tcp::no_delay(true), error);
+        auto& socket = self->transport_.socket();
+        if (!error) socket.non_blocking(true, error);
+        if (!error && is_tcp) socket.set_option(tcp::no_delay(true), error);
         if (error) return self->Break("connect: " + error.message());
-        self->Write();
+        const Origin& origin = self->client_->origin;
+        if (origin.tls) self->transport_.BecomeClient(*self->client_->options.tls, origin);
+        self->Handshake();
       });
+}
+
+void HttpConnection::Handshake() {
+  const Transport::Flow flow = transport_.Handshake();
+  if (WaitIfAsked(flow)) return;
+  flow == Transport::Flow::kDone ? Write() : Break(transport_.reason());
 }
 
 void HttpConnection::Carry(std::shared_ptr<HttpPending> pending) {
@@ -84,44 +91,67 @@ void HttpConnection::Write() {
       ParserLimits{client_->options.header_limit_bytes, client_->options.max_body_bytes},
       pending_->call.method == "HEAD");
   writing_ = true;
-  const std::array<boost::asio::const_buffer, 2> buffers{boost::asio::buffer(pending_->head),
-                                                         boost::asio::buffer(pending_->call.body)};
-  boost::asio::async_write(socket_, buffers,
-                           [self = shared_from_this(), pending = pending_](
-                               const boost::system::error_code& error, std::size_t) {
-                             self->writing_ = false;
-                             // A server that refuses a body answers and closes before it has read
-                             // all of it. The answer is still to be read; if there is none, the
-                             // reading finds out as well.
-                             if (error) self->write_failed_ = true;
-                           });
+  WriteMore();
   Wait();
+}
+
+void HttpConnection::WriteMore() {
+  const Transport::Flow flow = transport_.Write(pending_->out);
+  if (flow == Transport::Flow::kWantWrite) return WaitToWrite();
+  writing_ = false;
+  // A server that refuses a body answers and closes before it has read all of it. The answer is
+  // still to be read; if there is none, the reading finds out as well.
+  if (flow != Transport::Flow::kDone) write_failed_ = true;
 }
 
 // One wait is always under way while connected: for the answer, and for the server's end when idle.
 void HttpConnection::Wait() {
   if (waiting_) return;
   waiting_ = true;
-  socket_.async_wait(Protocol::socket::wait_read,
-                     [self = shared_from_this()](const boost::system::error_code& error) {
-                       self->waiting_ = false;
-                       if (self->state_ == State::kClosed) return;
-                       if (error) return self->OnEnd(error);
-                       self->OnReadable();
-                     });
+  transport_.WaitToRead([self = shared_from_this()](const boost::system::error_code& error) {
+    self->waiting_ = false;
+    if (self->state_ == State::kClosed) return;
+    if (error) return self->OnEnd(Transport::Flow::kFailed);
+    self->OnReadable();
+  });
+}
+
+void HttpConnection::WaitToWrite() {
+  if (waiting_to_write_) return;
+  waiting_to_write_ = true;
+  transport_.WaitToWrite([self = shared_from_this()](const boost::system::error_code& error) {
+    self->waiting_to_write_ = false;
+    if (self->state_ == State::kClosed) return;
+    if (error) return self->OnEnd(Transport::Flow::kFailed);
+    if (!self->writing_) return self->OnReadable();
+    self->WriteMore();
+    // It may be the reading that had to write before it could go on.
+    self->Wait();
+  });
+}
+
+bool HttpConnection::WaitIfAsked(Transport::Flow flow) {
+  if (flow == Transport::Flow::kWantRead) {
+    Wait();
+  } else if (flow == Transport::Flow::kWantWrite) {
+    WaitToWrite();
+  } else {
+    return false;
+  }
+  return true;
 }
 
 void HttpConnection::OnReadable() {
+  if (state_ == State::kConnecting) return Handshake();
   auto& scratch = client_->loop.impl().scratch;
-  boost::system::error_code error;
-  const std::size_t got = socket_.read_some(boost::asio::buffer(scratch), error);
-  if (error == boost::asio::error::would_block) return Wait();
-  if (error) return OnEnd(error);
+  const Transport::Got got = transport_.Read(scratch);
+  if (WaitIfAsked(got.flow)) return;
+  if (got.flow != Transport::Flow::kDone) return OnEnd(got.flow);
   // Bytes that nobody asked for: whatever comes next on this connection cannot be trusted.
   if (state_ == State::kIdle) return Break("unexpected bytes");
   got_bytes_ = true;
-  if (unused_.empty()) return Consume({scratch.data(), got});
-  unused_.append(scratch.data(), got);
+  if (unused_.empty()) return Consume({scratch.data(), got.bytes});
+  unused_.append(scratch.data(), got.bytes);
   Consume(unused_);
 }
 
@@ -146,8 +176,8 @@ void HttpConnection::PassOn() {
   if (!piece.empty()) pending_->call.on_piece(piece);
 }
 
-void HttpConnection::OnEnd(const boost::system::error_code& error) {
-  const bool is_end = error == boost::asio::error::eof;
+void HttpConnection::OnEnd(Transport::Flow flow) {
+  const bool is_end = flow == Transport::Flow::kClosed;
   if (state_ == State::kBusy && is_end && got_bytes_ && parser_->FeedEnd() == ParserStep::kDone) {
     return Deliver(false);
   }
@@ -159,7 +189,7 @@ void HttpConnection::OnEnd(const boost::system::error_code& error) {
     return client->OnStale(*self, std::move(pending));
   }
   Break(is_end ? "the server closed the connection before its answer was whole"
-               : "the connection broke before the answer was whole: " + error.message());
+               : "the connection broke before the answer was whole: " + transport_.reason());
 }
 
 void HttpConnection::Deliver(bool may_go_on) {
@@ -198,8 +228,7 @@ void HttpConnection::Close() {
   parser_.reset();
   unused_ = std::string();
   if (resolver_) resolver_->cancel();
-  boost::system::error_code ignored;
-  socket_.close(ignored);
+  transport_.Close();
 }
 
 }  // namespace tidemill

@@ -10,24 +10,23 @@
 #include <unordered_set>
 #include <vector>
 
-#include <boost/asio/generic/stream_protocol.hpp>
 #include <boost/asio/ip/tcp.hpp>
 
 #include "base/loop.h"
 #include "net/asio_loop_impl.h"
 #include "net/http_client.h"
 #include "net/http_parser.h"
+#include "net/transport.h"
 #include "net/unix_address.h"
 
 namespace tidemill {
 
 class HttpConnection;
 
-// A call from Send until `done`. Shared by the client, its timer and the write that reads its
-// bytes.
+// A call from Send until `done`. Shared by the client and its timer.
 struct HttpPending {
   HttpCall call;
-  std::string head;
+  Outgoing out;  // the call's body is in it
   HttpClient::Done done;
   TimerId timer = TimerId::kNone;
   HttpConnection* connection = nullptr;  // none: it waits in the queue
@@ -37,7 +36,7 @@ struct HttpPending {
 
 // One connection of a client. Loop thread only.
 //
-//   connecting ──▶ busy ◀──▶ idle        any of them ──▶ closed
+//   connecting (with TLS: and its handshake) ──▶ busy ◀──▶ idle        any of them ──▶ closed
 //
 // Held by the client until it is closed, and by each asio operation under way.
 class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
@@ -59,25 +58,32 @@ class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
 
   void Resolve();
   void OpenUnix();
-  using Protocol = boost::asio::generic::stream_protocol;  // TCP or a Unix socket
+  using Protocol = Transport::Socket::protocol_type;  // TCP or a Unix socket
   void Connect(const std::vector<Protocol::endpoint>& endpoints);
+  void Handshake();
   void PassOn();
   void Write();
+  void WriteMore();
   void Wait();
+  void WaitToWrite();
+  // Waits for what the transport has asked for; false if it has not.
+  bool WaitIfAsked(Transport::Flow flow);
   void OnReadable();
   void Consume(std::string_view bytes);
-  void OnEnd(const boost::system::error_code& error);
+  // The server has ended the connection, in good order or not.
+  void OnEnd(Transport::Flow flow);
   void Deliver(bool may_go_on);
   void Break(std::string reason);
 
   // Loop thread only.
   HttpClient::Impl* client_;  // null when closed
-  Protocol::socket socket_;
+  Transport transport_;
   std::optional<boost::asio::ip::tcp::resolver> resolver_;  // only for names
   std::optional<UnixAddress> address_;                      // only while connecting to one
   State state_ = State::kConnecting;
   TimePoint idle_since_{};
   bool waiting_ = false;
+  bool waiting_to_write_ = false;
   bool writing_ = false;
   bool write_failed_ = false;
   bool served_one_ = false;
@@ -110,7 +116,7 @@ struct HttpClient::Impl {
   // Constant after construction.
   AsioLoop& loop;
   const Origin origin;
-  const HttpClientOptions options;
+  HttpClientOptions options;
 
   // Loop thread only.
   std::unordered_set<std::shared_ptr<HttpPending>> calls;  // all that are not done

@@ -19,17 +19,27 @@
 #include "net/asio_loop.h"
 #include "net/http_client.h"
 #include "net/http_server.h"
+#include "net/openssl_ptr.h"
+#include "net/tls_fixture.h"
+#include "net/transport.h"
 
 namespace tidemill {
 
-// A blocking socket that sends and receives exactly what a test wants. Gives up after ten seconds.
+// A blocking socket that sends and receives exactly what a test wants, in clear text or through
+// TLS. Gives up after ten seconds.
 class RawSocket {
  public:
   explicit RawSocket(int fd) : fd_(fd) {}
-  RawSocket(RawSocket&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+  RawSocket(RawSocket&& other) noexcept
+      : fd_(std::exchange(other.fd_, -1)), ssl_(std::move(other.ssl_)) {}
   ~RawSocket() { Close(); }
 
-  static RawSocket Connect(std::uint16_t port) {
+  static RawSocket Connect(std::uint16_t port, bool tls = false) {
+    RawSocket raw = ConnectPlain(port);
+    if (tls) raw.BecomeTls();
+    return raw;
+  }
+  static RawSocket ConnectPlain(std::uint16_t port) {
     RawSocket raw(socket(AF_INET, SOCK_STREAM, 0));
     const timeval limit{.tv_sec = 10, .tv_usec = 0};
     setsockopt(raw.fd_, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
@@ -37,6 +47,21 @@ class RawSocket {
     raw.connected_ = connect(raw.fd_, reinterpret_cast<const sockaddr*>(&to), sizeof to) == 0;
     return raw;
   }
+
+  // Whether the handshake was done. For odd ones.
+  bool Handshake(ssl_ctx_st* context, bool is_server) {
+    ssl_.reset(SSL_new(context));
+    BIO* const bio = SocketBio(fd_).release();
+    SSL_set_bio(ssl_.get(), bio, bio);
+    const bool done = (is_server ? SSL_accept(ssl_.get()) : SSL_connect(ssl_.get())) == 1;
+    ERR_clear_error();
+    return done;
+  }
+  void BecomeTls() {
+    static const auto trust = TestAuthority::Common().Trust();
+    connected_ = connected_ && Handshake(trust->context().get(), false);
+  }
+  SSL* ssl() { return ssl_.get(); }
 
   static RawSocket Listen() {
     RawSocket raw(socket(AF_INET, SOCK_STREAM, 0));
@@ -53,35 +78,65 @@ class RawSocket {
     return ntohs(at.sin_port);
   }
 
-  RawSocket Accept() { return RawSocket(accept(fd_, nullptr, nullptr)); }
+  RawSocket Accept(bool tls = false) {
+    RawSocket raw(accept(fd_, nullptr, nullptr));
+    static const auto identity = TestAuthority::Common().Identity();
+    if (tls) raw.Handshake(identity->context().get(), true);
+    return raw;
+  }
   bool connected() const { return connected_; }
-  void Send(std::string_view bytes) { send(fd_, bytes.data(), bytes.size(), MSG_NOSIGNAL); }
+  void Send(std::string_view bytes) {
+    if (bytes.empty()) return;
+    if (ssl_) {
+      std::size_t sent = 0;
+      while (!bytes.empty() && SSL_write_ex(ssl_.get(), bytes.data(), bytes.size(), &sent) == 1) {
+        bytes.remove_prefix(sent);
+      }
+    } else {
+      send(fd_, bytes.data(), bytes.size(), MSG_NOSIGNAL);
+    }
+  }
   void EndSending() { shutdown(fd_, SHUT_WR); }
+  // In good order.
   void Close() {
+    if (fd_ >= 0 && ssl_) SSL_shutdown(ssl_.get());
+    Cut();
+  }
+  // Without the end that TLS has.
+  void Cut() {
+    ssl_.reset();
+    ERR_clear_error();
     if (fd_ >= 0) close(std::exchange(fd_, -1));
   }
   // Closes so that the other side sees a reset.
   void Reset() {
     const linger hard{.l_onoff = 1, .l_linger = 0};
     setsockopt(fd_, SOL_SOCKET, SO_LINGER, &hard, sizeof hard);
-    Close();
+    Cut();
   }
 
   // Reads until `mark` has come, or until the end.
   std::string ReadUntil(std::string_view mark) {
     std::string text;
     char byte = 0;
-    while (text.find(mark) == std::string::npos && recv(fd_, &byte, 1, 0) == 1) text += byte;
+    while (text.find(mark) == std::string::npos && Receive(&byte)) text += byte;
     return text;
   }
   std::string ReadBytes(std::size_t size) {
-    std::string text(size, '\0');
-    text.resize(recv(fd_, text.data(), size, MSG_WAITALL) < 0 ? 0 : size);
+    std::string text;
+    char byte = 0;
+    while (text.size() < size && Receive(&byte)) text += byte;
     return text;
   }
   std::string ReadAll() { return ReadUntil("\1 never"); }
 
  private:
+  bool Receive(char* byte) {
+    if (!ssl_) return recv(fd_, byte, 1, 0) == 1;
+    std::size_t got = 0;
+    return SSL_read_ex(ssl_.get(), byte, 1, &got) == 1;
+  }
+
   static sockaddr_in Loopback(std::uint16_t port) {
     sockaddr_in address{};
     address.sin_family = AF_INET;
@@ -91,6 +146,7 @@ class RawSocket {
   }
 
   int fd_;
+  SslPtr ssl_;
   bool connected_ = false;
 };
 
@@ -111,10 +167,24 @@ class HttpFixture : public ::testing::Test {
                  .body = request.method + " " + request.path + " " + request.body});
       };
     }
+    if (tls_ && !options_.tls) options_.tls = TestAuthority::Common().Identity();
     server_.emplace(loop_, options_, std::move(handler));
     ASSERT_TRUE(server_->Start());
-    client_.emplace(loop_, Origin{"127.0.0.1", server_->port()}, client_options_);
+    NewClient(server_->port());
   }
+
+  void NewClient(std::uint16_t port, const std::string& host = "127.0.0.1") {
+    client_.emplace(loop_, OriginOf(port, host), ClientOptions());
+  }
+  Origin OriginOf(std::uint16_t port, const std::string& host = "127.0.0.1") const {
+    return {.host = host, .port = port, .tls = tls_};
+  }
+  HttpClientOptions ClientOptions() const {
+    HttpClientOptions options = client_options_;
+    if (tls_ && !options.tls) options.tls = TestAuthority::Common().Trust();
+    return options;
+  }
+  RawSocket Connect() const { return RawSocket::Connect(server_->port(), tls_); }
 
   Result<HttpResponse> Call(HttpCall call) {
     std::optional<Result<HttpResponse>> result;
@@ -141,7 +211,7 @@ class HttpFixture : public ::testing::Test {
   std::string Raw(const std::string& bytes) {
     std::string answer;
     RunBeside([&] {
-      RawSocket raw = RawSocket::Connect(server_->port());
+      RawSocket raw = Connect();
       raw.Send(bytes);
       answer = raw.ReadAll();
     });
@@ -160,11 +230,22 @@ class HttpFixture : public ::testing::Test {
     EXPECT_TRUE(is_true());
   }
 
+  bool tls_ = false;
   AsioLoop loop_;
   HttpServerOptions options_;
   HttpClientOptions client_options_;
   std::optional<HttpServer> server_;
   std::optional<HttpClient> client_;
 };
+
+// The same tests in clear text and through TLS.
+class BothWays : public HttpFixture, public ::testing::WithParamInterface<bool> {
+ protected:
+  BothWays() { tls_ = GetParam(); }
+};
+
+inline std::string WayName(const ::testing::TestParamInfo<bool>& info) {
+  return info.param ? "Tls" : "Plain";
+}
 
 }  // namespace tidemill

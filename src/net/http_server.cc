@@ -65,7 +65,10 @@ void HttpServer::Impl::OnAccept(const boost::system::error_code& error, tcp::soc
   boost::system::error_code ignored;
   socket.non_blocking(true, ignored);
   socket.set_option(tcp::no_delay(true), ignored);
-  if (sessions.size() >= options.max_connections) {
+  if (sessions.size() >= options.max_connections && options.tls) {
+    // Whoever it is would understand a reason only after a handshake, which is what costs.
+    socket.close(ignored);
+  } else if (sessions.size() >= options.max_connections) {
     // One attempt to say why; who does not get it sees a closed connection and comes again as well.
     const HttpResponse page = ErrorPage(503, "too many connections");
     const std::string text = FormatHead(page, Date(), Persistence::kClose) + page.body;

@@ -11,6 +11,7 @@
 #include "base/result.h"
 #include "net/asio_loop.h"
 #include "net/http.h"
+#include "net/tls.h"
 
 namespace tidemill {
 
@@ -24,6 +25,11 @@ struct HttpServerOptions {
   std::string address = "127.0.0.1";  // numeric, IPv4 or IPv6
   std::uint16_t port = 0;             // 0: any that is free
 
+  // Set: every connection must speak TLS.
+  std::shared_ptr<TlsIdentity> tls = {};
+  // Go with every answer.
+  HttpFields headers = {};
+
   // Eight MiB of payload and room for what wraps it.
   std::size_t max_body_bytes = (8 << 20) + (64 << 10);
   // All request bodies that are being read or not yet answered. What does not fit gets 503 before
@@ -33,7 +39,8 @@ struct HttpServerOptions {
   // Connections beyond are refused with 503. Each takes one descriptor and a few KiB.
   std::size_t max_connections = 20'000;
 
-  // From its first byte until the header is whole.
+  // For the handshake of TLS and the first byte; then again from a request's first byte until its
+  // header is whole.
   std::chrono::milliseconds header_timeout{30'000};
   // Until the body is whole, and one second more for each 64 KiB that have come.
   std::chrono::milliseconds body_timeout{30'000};

@@ -2,11 +2,10 @@
 #include "net/http_session.h"
 
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <utility>
 
-#include <boost/asio/write.hpp>
+#include <boost/asio/post.hpp>
 
 #include "base/check.h"
 #include "net/http_format.h"
@@ -50,47 +49,85 @@ class Responder {
 }  // namespace
 
 HttpSession::HttpSession(std::shared_ptr<HttpServer::Impl> server, tcp::socket socket)
-    : server_(std::move(server)), socket_(std::move(socket)) {}
+    : server_(std::move(server)), transport_(std::move(socket)) {}
 
 void HttpSession::Begin() {
   deadline_ = server_->loop.Now() + server_->options.header_timeout;
+  if (const auto& tls = server_->options.tls) {
+    transport_.BecomeServer(*tls);
+    state_ = State::kHandshake;
+  }
   Wait();
 }
 
 void HttpSession::Wait() {
   if (waiting_) return;
   waiting_ = true;
-  socket_.async_wait(tcp::socket::wait_read,
-                     [self = shared_from_this()](const boost::system::error_code& error) {
-                       self->waiting_ = false;
-                       if (self->state_ == State::kClosed) return;
-                       if (error) return self->Close();
-                       self->OnReadable();
-                     });
+  transport_.WaitToRead([self = shared_from_this()](const boost::system::error_code& error) {
+    self->waiting_ = false;
+    if (self->state_ == State::kClosed) return;
+    if (error) return self->Close();
+    self->OnReadable();
+  });
+}
+
+void HttpSession::WaitToWrite() {
+  if (waiting_to_write_) return;
+  waiting_to_write_ = true;
+  transport_.WaitToWrite([self = shared_from_this()](const boost::system::error_code& error) {
+    self->waiting_to_write_ = false;
+    if (self->state_ == State::kClosed) return;
+    if (error) return self->Close();
+    // Only an answer wants to write by itself; all others went on reading and TLS had to answer.
+    self->state_ == State::kWriting ? self->WriteMore() : self->OnReadable();
+  });
+}
+
+bool HttpSession::WaitIfAsked(Transport::Flow flow) {
+  if (flow == Transport::Flow::kWantRead) {
+    Wait();
+  } else if (flow == Transport::Flow::kWantWrite) {
+    WaitToWrite();
+  } else {
+    return false;
+  }
+  return true;
 }
 
 void HttpSession::OnReadable() {
+  if (state_ == State::kHandshake) return Handshake();
   if (state_ == State::kHandling || state_ == State::kWriting) return LookAtEarlyBytes();
   auto& scratch = server_->loop.impl().scratch;
-  boost::system::error_code error;
-  const std::size_t got = socket_.read_some(boost::asio::buffer(scratch), error);
-  if (error == boost::asio::error::would_block) return Wait();
+  const Transport::Got got = transport_.Read(scratch);
+  if (WaitIfAsked(got.flow)) return;
   // Also in the middle of a request: there is nobody left to answer.
-  if (error) return Close();
+  if (got.flow != Transport::Flow::kDone) return Close();
   if (state_ == State::kDraining) return Wait();
-  if (pending_.empty()) return Consume({scratch.data(), got});
-  pending_.append(scratch.data(), got);
+  if (pending_.empty()) return Consume({scratch.data(), got.bytes});
+  pending_.append(scratch.data(), got.bytes);
   Consume(pending_);
+}
+
+void HttpSession::Handshake() {
+  const Transport::Flow flow = transport_.Handshake();
+  if (WaitIfAsked(flow)) return;
+  if (flow == Transport::Flow::kDone) {
+    // What is left of the time for it is there for the first byte of a request.
+    state_ = State::kIdle;
+    if (server_->stopping) CloseIfIdle();
+    return Wait();
+  }
+  if (!transport_.met_plain_http()) return Close();
+  transport_.BecomePlain();
+  Refuse(400, "this port speaks TLS; the URL must begin with https://");
 }
 
 // The client's next request, or its end. Who sends ahead is not waited for until its turn comes.
 void HttpSession::LookAtEarlyBytes() {
-  char first = 0;
-  boost::system::error_code error;
-  socket_.receive(boost::asio::buffer(&first, 1), tcp::socket::message_peek, error);
-  if (error == boost::asio::error::would_block) return Wait();
+  const Transport::Flow flow = transport_.Peek();
+  if (WaitIfAsked(flow)) return;
   // Who shuts its sending half and reads on still gets an answer that is being written.
-  if (error && state_ == State::kHandling) return Close();
+  if (flow != Transport::Flow::kDone && state_ == State::kHandling) return Close();
   unread_ = true;
 }
 
@@ -118,8 +155,8 @@ void HttpSession::Consume(std::string_view bytes) {
         if (bytes.empty() && parser_->expects_continue()) {
           // The buffer for sending is empty, so this goes out; if not, the client sends its body
           // anyway.
-          boost::system::error_code ignored;
-          socket_.write_some(boost::asio::buffer("HTTP/1.1 100 Continue\r\n\r\n", 25), ignored);
+          Outgoing go_on{"HTTP/1.1 100 Continue\r\n\r\n", {}};
+          transport_.Write(go_on);
         }
         break;
       case ParserStep::kMore:
@@ -174,6 +211,8 @@ void HttpSession::Dispatch() {
   deadline_ = TimePoint::max();
   peer_ = std::make_shared<HttpPeer>();
   request.peer = peer_;
+  request.address = transport_.PeerAddress();
+  request.is_tls = server_->options.tls != nullptr;
   auto responder = std::make_shared<Responder>(weak_from_this());
   const auto self = shared_from_this();
   server_->handler(std::move(request), [responder = std::move(responder)](HttpResponse response) {
@@ -216,22 +255,25 @@ void HttpSession::Write(HttpResponse response) {
   const Persistence persistence = !keep_alive_ ? Persistence::kClose
                                   : is_http10_ ? Persistence::kKeepAlive
                                                : Persistence::kDefault;
-  out_head_ = FormatHead(response, server_->Date(), persistence);
-  if (!is_head_ && !IsBodiless(response.status)) out_body_ = std::move(response.body);
-  const std::array<boost::asio::const_buffer, 2> buffers{boost::asio::buffer(out_head_),
-                                                         boost::asio::buffer(out_body_)};
-  boost::asio::async_write(
-      socket_, buffers,
-      [self = shared_from_this()](const boost::system::error_code& error, std::size_t) {
-        if (self->state_ == State::kClosed) return;
-        if (error) return self->Close();
-        self->OnWritten();
-      });
+  for (const auto& field : server_->options.headers) response.headers.push_back(field);
+  out_.head = FormatHead(response, server_->Date(), persistence);
+  if (!is_head_ && !IsBodiless(response.status)) out_.body = std::move(response.body);
+  WriteMore();
 }
 
-void HttpSession::OnWritten() {
-  out_head_ = std::string();
-  out_body_ = std::string();
+void HttpSession::WriteMore() {
+  const Transport::Flow flow = transport_.Write(out_);
+  if (WaitIfAsked(flow)) return;
+  // Later, because the next request may have come already, and its handler must not run inside of
+  // the one that has just answered.
+  boost::asio::post(server_->loop.impl().io, [self = shared_from_this(), flow] {
+    if (self->state_ == State::kWriting) self->OnWritten(flow);
+  });
+}
+
+void HttpSession::OnWritten(Transport::Flow flow) {
+  if (flow != Transport::Flow::kDone) return Close();
+  out_ = Outgoing();
   served_one_ = true;
   if (!keep_alive_) return unread_ || !pending_.empty() ? Drain() : Close();
   unread_ = false;
@@ -244,8 +286,7 @@ void HttpSession::OnWritten() {
 }
 
 void HttpSession::Drain() {
-  boost::system::error_code ignored;
-  socket_.shutdown(tcp::socket::shutdown_send, ignored);
+  transport_.EndSending();
   pending_ = std::string();
   state_ = State::kDraining;
   deadline_ = server_->loop.Now() + kDrainTime;
@@ -261,6 +302,7 @@ void HttpSession::OnDeadline() {
     case State::kHandling:
     case State::kClosed:
       return;
+    case State::kHandshake:
     case State::kIdle:
     case State::kWriting:
     case State::kDraining:
@@ -270,7 +312,8 @@ void HttpSession::OnDeadline() {
 
 void HttpSession::CloseIfIdle() {
   boost::system::error_code ignored;
-  if (state_ != State::kIdle || !pending_.empty() || socket_.available(ignored) > 0) return;
+  const bool is_idle = state_ == State::kIdle || state_ == State::kHandshake;
+  if (!is_idle || !pending_.empty() || transport_.socket().available(ignored) > 0) return;
   if (served_one_) return Close();
   // Its first request may be on the way, and a client does not repeat the first of a connection.
   deadline_ = std::min(deadline_, server_->loop.Now() + std::chrono::seconds(1));
@@ -280,8 +323,7 @@ void HttpSession::Close() {
   if (state_ == State::kClosed) return;
   const auto self = shared_from_this();
   state_ = State::kClosed;
-  boost::system::error_code ignored;
-  socket_.close(ignored);
+  transport_.Close();
   parser_.reset();
   pending_ = std::string();
   server_->bodies_bytes -= std::exchange(charged_bytes_, 0);

@@ -17,11 +17,14 @@
 #include "net/asio_loop_impl.h"
 #include "net/http_parser.h"
 #include "net/http_server.h"
+#include "net/transport.h"
 
 namespace tidemill {
 
 // One connection of a server. Loop thread only.
 //
+//   handshake (with TLS)
+//    ▼
 //   idle ──byte──▶ header ──▶ body ──▶ handling ──respond──▶ writing ──▶ idle
 //                    └──refused──┴───────────────────────────▲  └─▶ draining ──▶ closed
 //
@@ -44,12 +47,17 @@ class HttpSession : public std::enable_shared_from_this<HttpSession> {
   TimePoint deadline() const { return deadline_; }
 
  private:
-  enum class State { kIdle, kHeader, kBody, kHandling, kWriting, kDraining, kClosed };
+  enum class State { kHandshake, kIdle, kHeader, kBody, kHandling, kWriting, kDraining, kClosed };
 
   // Makes sure that OnReadable comes. At most one wait is under way; it goes on through the states,
   // so that the end of the client is seen while its request is handled.
   void Wait();
+  // The same for the other direction, when a Transport::Flow asks for it.
+  void WaitToWrite();
+  // Waits for what a Transport has asked for; false if it has not.
+  bool WaitIfAsked(Transport::Flow flow);
   void OnReadable();
+  void Handshake();
   void LookAtEarlyBytes();
   void Consume(std::string_view bytes);
   // What a kMore leaves over stands in `pending_` afterwards.
@@ -59,18 +67,20 @@ class HttpSession : public std::enable_shared_from_this<HttpSession> {
   void Dispatch();
   void Refuse(int status, std::string detail);
   void Write(HttpResponse response);
-  void OnWritten();
+  void WriteMore();
+  void OnWritten(Transport::Flow flow);
   void Drain();
 
   // Constant after construction.
   const std::shared_ptr<HttpServer::Impl> server_;
 
   // Loop thread only.
-  boost::asio::ip::tcp::socket socket_;
+  Transport transport_;
   State state_ = State::kIdle;
   TimePoint deadline_ = TimePoint::max();
   TimePoint body_began_{};
   bool waiting_ = false;
+  bool waiting_to_write_ = false;
   bool served_one_ = false;
   std::string pending_;  // read and not yet used; bounded by the header limit and one read
   // Of the request under way.
@@ -82,8 +92,7 @@ class HttpSession : public std::enable_shared_from_this<HttpSession> {
   bool is_head_ = false;
   bool unread_ = false;  // the client may still be sending what nobody will read
   // Of the answer under way.
-  std::string out_head_;
-  std::string out_body_;
+  Outgoing out_;
 };
 
 struct HttpServer::Impl : std::enable_shared_from_this<HttpServer::Impl> {

@@ -72,10 +72,29 @@ TEST(ParseUrl, KnowsHostsPortsAndIpv6) {
   EXPECT_EQ(ParseUrl("http://[::1]:9")->host, "::1");
   EXPECT_EQ(Authority(*ParseUrl("http://[::1]:9")), "[::1]:9");
   EXPECT_EQ(Authority(*ParseUrl("http://a:80")), "a");
+  EXPECT_FALSE(ParseUrl("http://a")->tls);
+  EXPECT_TRUE(ParseUrl("HTTPS://a")->tls);
+  EXPECT_EQ(ParseUrl("https://a/")->port, 443);
+  EXPECT_EQ(Authority(*ParseUrl("https://a:443")), "a");
+  EXPECT_EQ(Authority(*ParseUrl("https://a:80")), "a:80");
   for (const char* bad :
-       {"", "http://", "https://a", "http://a:", "http://a:0", "http://a:65536", "http://a:1x",
-        "http://a/b", "http://::1:80", "http://[::1", "http://u@a", "http://:1"}) {
+       {"", "http://", "https://", "ftp://a", "http://a:", "http://a:0", "http://a:65536",
+        "http://a:1x", "http://a/b", "http://::1:80", "http://[::1", "http://u@a", "http://:1"}) {
     EXPECT_FALSE(ParseUrl(bad)) << bad;
+  }
+}
+
+TEST(ParseSafeUrl, TakesClearTextToThisMachineOnly) {
+  for (const char* good : {"https://batch.example", "http://127.0.0.1:1", "http://127.9.9.9",
+                           "http://[::1]:1", "http://LocalHost:1"}) {
+    EXPECT_TRUE(ParseSafeUrl(good)) << good;
+  }
+  for (const char* bad : {"http://batch.example", "http://10.0.0.1:1", "http://[::2]:1",
+                          "http://localhost.example", "http://127.0.0.1.example"}) {
+    const auto url = ParseSafeUrl(bad);
+    ASSERT_FALSE(url) << bad;
+    EXPECT_EQ(url.error().code, Code::kInvalid);
+    EXPECT_NE(url.error().reason.find("use https://"), std::string::npos);
   }
 }
 
