@@ -54,6 +54,17 @@ inline constexpr int kLostOnceGroup = 16;
 
 // Rows of one answer of a list; more come with the next page.
 inline constexpr int kPageRows = 1000;
+// A key, a password, a service account's file; all secrets of a job and its command fit into the
+// one frame that starts an item.
+inline constexpr std::size_t kSecretBytes = 32 * 1024;
+inline constexpr std::size_t kSecretsPerJob = 16;
+// What a person is to read of whose a token is.
+inline constexpr std::size_t kTokenNameBytes = 100;
+// So that a list of their names is one answer.
+inline constexpr int kSecretsPerProject = 1000;
+// A session's token is worth an hour; a sync turns it over when half of that has passed.
+inline constexpr std::chrono::hours kSessionTokenLife{1};
+
 // Sessions reaped in one transaction: bounds how long their rows stay locked.
 inline constexpr int kReapSessions = 20;
 // Leases revoked in one step of a cancel.

@@ -7,6 +7,10 @@ std::string_view CodeName(Code code) {
   switch (code) {
     case Code::kInvalid:
       return "invalid";
+    case Code::kNobody:
+      return "nobody";
+    case Code::kForbidden:
+      return "forbidden";
     case Code::kNotFound:
       return "not_found";
     case Code::kConflict:

@@ -13,6 +13,8 @@ namespace tidemill {
 // Says what the caller may do next. Add a code only when some caller will branch on it.
 enum class Code : std::uint8_t {
   kInvalid,      // the user must change the request
+  kNobody,       // who asks is not known here: sign in, or join anew
+  kForbidden,    // who asks may not do this
   kNotFound,     // there is no such thing, and waiting will not make one
   kConflict,     // somebody moved first: read again, then decide
   kLost,         // our session or lease is gone: drop the work, report nothing

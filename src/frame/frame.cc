@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "frame/frame.h"
 
+#include <string.h>
+
+#include <algorithm>
+
 namespace tidemill::frame {
 namespace {
 
@@ -13,7 +17,8 @@ constexpr std::size_t kEndBytes = 4 * 4 + 4 * 8;
 constexpr std::uint32_t kTimedOut = 1;
 constexpr std::uint32_t kStopped = 2;
 constexpr std::uint32_t kSkipped = 4;
-constexpr std::uint32_t kAllFlags = kTimedOut | kStopped | kSkipped;
+constexpr std::uint32_t kNoSecrets = 8;
+constexpr std::uint32_t kAllFlags = kTimedOut | kStopped | kSkipped | kNoSecrets;
 
 template <typename T>
 void Put(std::string& out, T value) {
@@ -87,18 +92,72 @@ bool TakeStrings(std::string_view& bytes, std::uint32_t count,
   return true;
 }
 
+// By their names, which so cannot be there twice.
+bool AreSecretFiles(const std::vector<SecretFile>& files) {
+  if (files.size() > kSecretFilesMost) return false;
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    if (!IsSecretFileName(files[i].name)) return false;
+    if (files[i].content.size() > kSecretFileBytes) return false;
+    if (i > 0 && files[i - 1].name >= files[i].name) return false;
+  }
+  return true;
+}
+
+std::size_t SizeOf(const std::vector<SecretFile>& files) {
+  std::size_t bytes = files.empty() ? 0 : 4;
+  for (const SecretFile& file : files) bytes += file.name.size() + 1 + 4 + file.content.size();
+  return bytes;
+}
+
+// Takes all that is left. False if that is no secret files.
+bool TakeSecretFiles(std::string_view& bytes, std::vector<SecretFile>& files) {
+  if (bytes.size() < 4) return false;
+  const auto count = Take<std::uint32_t>(bytes);
+  if (count == 0 || count > kSecretFilesMost) return false;
+  for (std::uint32_t i = 0; i < count; ++i) {
+    const std::size_t end = bytes.find('\0');
+    if (end == std::string_view::npos) return false;
+    SecretFile file{.name = bytes.substr(0, end), .content = {}};
+    bytes.remove_prefix(end + 1);
+    if (bytes.size() < 4) return false;
+    const auto size = Take<std::uint32_t>(bytes);
+    if (size > bytes.size()) return false;
+    file.content = bytes.substr(0, size);
+    bytes.remove_prefix(size);
+    files.push_back(file);
+  }
+  return bytes.empty() && AreSecretFiles(files);
+}
+
 bool Between(std::int32_t value, std::int32_t least, std::int32_t most) {
   return value >= least && value <= most;
 }
 
 }  // namespace
 
+void Reader::MakeRoom(std::size_t bytes) {
+  const std::size_t rest = buffer_.size() - begin_;
+  if (rest + bytes > buffer_.capacity()) {
+    std::string larger;
+    larger.reserve(std::max(rest + bytes, 2 * buffer_.capacity()));
+    larger.append(buffer_, begin_);
+    explicit_bzero(buffer_.data(), buffer_.size());
+    buffer_.swap(larger);
+  } else {
+    memmove(buffer_.data(), buffer_.data() + begin_, rest);
+    explicit_bzero(buffer_.data() + rest, buffer_.size() - rest);
+    buffer_.resize(rest);
+  }
+  begin_ = 0;
+}
+
 void Reader::Feed(std::string_view bytes) {
   if (broken_) return;
-  buffer_.erase(0, begin_);
-  begin_ = 0;
+  MakeRoom(bytes.size());
   buffer_.append(bytes);
 }
+
+void Reader::Forget() { explicit_bzero(buffer_.data(), begin_); }
 
 std::optional<Frame> Reader::Next() {
   std::string_view bytes = std::string_view(buffer_).substr(begin_);
@@ -112,6 +171,7 @@ std::optional<Frame> Reader::Next() {
                     length <= lengths->most && (kind != Kind::kHello || number == 0);
   if (!good) {
     broken_ = true;
+    explicit_bzero(buffer_.data(), buffer_.size());
     std::string().swap(buffer_);  // an assignment would keep the memory
     begin_ = 0;
     return std::nullopt;
@@ -121,9 +181,19 @@ std::optional<Frame> Reader::Next() {
   return Frame{kind, number, bytes.substr(0, length)};
 }
 
+bool IsSecretFileName(std::string_view name) {
+  const auto is_plain = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+  };
+  const auto is_rest = [&](char c) { return is_plain(c) || c == '.' || c == '_' || c == '-'; };
+  return !name.empty() && name.size() <= kSecretNameBytes && is_plain(name.front()) &&
+         std::all_of(name.begin(), name.end(), is_rest);
+}
+
 std::optional<std::string> EncodeRun(std::uint64_t number, const Run& run) {
   if (run.argv.empty() || run.timeout_us < 0 || run.grace_us < 0) return std::nullopt;
-  std::size_t bytes = kRunBytesLeast - 1;
+  if (!AreSecretFiles(run.secret_files)) return std::nullopt;
+  std::size_t bytes = kRunBytesLeast - 1 + SizeOf(run.secret_files);
   for (const auto* strings : {&run.argv, &run.env}) {
     for (const std::string_view text : *strings) {
       bytes += text.size() + 1;
@@ -138,6 +208,13 @@ std::optional<std::string> EncodeRun(std::uint64_t number, const Run& run) {
   for (const auto* strings : {&run.argv, &run.env}) {
     for (const std::string_view text : *strings) out.append(text).push_back('\0');
   }
+  if (run.secret_files.empty()) return out;
+  Put(out, static_cast<std::uint32_t>(run.secret_files.size()));
+  for (const SecretFile& file : run.secret_files) {
+    out.append(file.name).push_back('\0');
+    Put(out, static_cast<std::uint32_t>(file.content.size()));
+    out.append(file.content);
+  }
   return out;
 }
 
@@ -151,7 +228,7 @@ std::optional<Run> DecodeRun(std::string_view payload) {
   if (run.timeout_us < 0 || run.grace_us < 0 || arguments == 0) return std::nullopt;
   if (!TakeStrings(payload, arguments, run.argv)) return std::nullopt;
   if (!TakeStrings(payload, variables, run.env)) return std::nullopt;
-  if (!payload.empty()) return std::nullopt;
+  if (!payload.empty() && !TakeSecretFiles(payload, run.secret_files)) return std::nullopt;
   return run;
 }
 
@@ -184,7 +261,7 @@ std::string EncodeEnd(std::uint64_t number, const End& end) {
   Put(out, end.signal);
   Put(out, end.error);
   Put(out, (end.timed_out ? kTimedOut : 0U) | (end.stopped ? kStopped : 0U) |
-               (end.skipped ? kSkipped : 0U));
+               (end.skipped ? kSkipped : 0U) | (end.no_secrets ? kNoSecrets : 0U));
   Put(out, end.start_ms);
   Put(out, end.duration_us);
   Put(out, end.cpu_us);
@@ -202,6 +279,7 @@ std::optional<End> DecodeEnd(std::string_view payload) {
   end.timed_out = (flags & kTimedOut) != 0;
   end.stopped = (flags & kStopped) != 0;
   end.skipped = (flags & kSkipped) != 0;
+  end.no_secrets = (flags & kNoSecrets) != 0;
   end.start_ms = Take<std::int64_t>(payload);
   end.duration_us = Take<std::int64_t>(payload);
   end.cpu_us = Take<std::int64_t>(payload);
@@ -213,6 +291,7 @@ std::optional<End> DecodeEnd(std::string_view payload) {
   }
   // It exited, or was killed, or was never started.
   if ((end.exit != 0) + (end.signal != 0) + (end.error != 0) > 1) return std::nullopt;
+  if (end.no_secrets && end.error == 0) return std::nullopt;
   if (end.start_ms < 0 || end.duration_us < 0 || end.cpu_us < 0 || end.memory_bytes < 0) {
     return std::nullopt;
   }

@@ -57,8 +57,14 @@ class Reader {
   bool broken() const { return broken_; }
   // The memory that it has.
   std::size_t held_bytes() const { return buffer_.capacity(); }
+  // Wipes what was handed out. What it has moved or given back meanwhile is wiped already: a Run
+  // may hold secrets.
+  void Forget();
 
  private:
+  // Makes room behind what was not handed out yet.
+  void MakeRoom(std::size_t bytes);
+
   const Side side_;
   std::string buffer_;
   std::size_t begin_ = 0;  // what is before it has been handed out
@@ -67,16 +73,36 @@ class Reader {
 
 // --- to init ---
 
+// A file that the program of a run finds in $TIDEMILL_SECRETS.
+struct SecretFile {
+  std::string_view name;
+  std::string_view content;
+};
+
+// As many and as large as a job may name; the largest number of files of the largest size leaves
+// half of a frame for the command.
+inline constexpr std::size_t kSecretFilesMost = 16;
+inline constexpr std::size_t kSecretFileBytes = 32 * 1024;
+inline constexpr std::size_t kSecretNameBytes = 64;
+// One segment of a path that names nothing special: letters, digits, '.', '_' and '-', of which the
+// first is a letter or digit.
+bool IsSecretFileName(std::string_view name);
+
 struct Run {
   std::int64_t timeout_us = 0;  // 0: none
   std::int64_t grace_us = 0;    // between SIGTERM and SIGKILL, after a timeout or a Stop
   std::vector<std::string_view> argv = {};  // at least one
   std::vector<std::string_view> env = {};   // NAME=value; replaces what init's own environment has
+  std::vector<SecretFile> secret_files = {};  // by name, no two of the same
 };
 
-// Nothing if it is too long for one frame, has no argv, a negative time, or a string with a NUL.
+// Nothing if it is too long for one frame, has no argv, a negative time, a string with a NUL, or
+// secret files that are none.
+//
+//   payload │ timeout: 8 │ grace: 8 │ how many argv: 4 │ how many env: 4 │ argv and env, each + NUL
+//           │ if there are secret files: how many: 4 │ for each: name + NUL │ length: 4 │ content
 std::optional<std::string> EncodeRun(std::uint64_t number, const Run& run);
-// The strings are those of the payload; each is followed by a NUL there.
+// The strings are those of the payload; each but for the contents is followed by a NUL there.
 std::optional<Run> DecodeRun(std::string_view payload);
 std::string EncodeStop(std::uint64_t number);
 
@@ -102,6 +128,7 @@ struct End {
   bool timed_out = false;     // its time was over before it ended
   bool stopped = false;       // by Stop, while it ran
   bool skipped = false;       // by Stop, before it ran
+  bool no_secrets = false;    // it was not started because its secret files could not be written
   std::int64_t start_ms = 0;  // the container's clock, since 1970
   std::int64_t duration_us = 0;
   std::int64_t cpu_us = 0;
@@ -110,7 +137,7 @@ struct End {
 };
 std::string EncodeEnd(std::uint64_t number, const End& end);
 // Nothing for a payload that no true End has: a number out of its range or below 0, two of exit,
-// signal and error at once, an unknown flag.
+// signal and error at once, no_secrets without an error, an unknown flag.
 std::optional<End> DecodeEnd(std::string_view payload);
 
 }  // namespace tidemill::frame

@@ -21,6 +21,11 @@ std::optional<std::string> Again(const Frame& frame) {
       for (const auto* strings : {&run->argv, &run->env}) {
         for (const std::string_view text : *strings) Require(text.data()[text.size()] == '\0');
       }
+      for (const SecretFile& file : run->secret_files) {
+        Require(IsSecretFileName(file.name) && file.name.data()[file.name.size()] == '\0');
+        Require(file.content.size() <= kSecretFileBytes);
+      }
+      Require(run->secret_files.size() <= kSecretFilesMost);
       return EncodeRun(frame.number, *run);
     }
     case Kind::kStop:
@@ -54,6 +59,7 @@ std::string ReadAll(Reader::Side side, std::string_view bytes, std::size_t piece
       if (const auto again = Again(*frame)) Require(*again == original);
       seen.append(original);
     }
+    reader.Forget();
   }
   if (reader.broken()) {
     reader.Feed(EncodeStop(1));

@@ -84,6 +84,7 @@ End AnyEnd() {
       break;
     case 2:
       end.error = *rc::gen::inRange(1, kErrorMost + 1);
+      end.no_secrets = *rc::gen::arbitrary<bool>();
       break;
     default:
       break;
@@ -111,7 +112,10 @@ std::string AnyFrame(Side side) {
   }
   if (*rc::gen::arbitrary<bool>()) return EncodeStop(number);
   const std::string text = AnyText();
-  return *EncodeRun(number, {.argv = {"program", text}, .env = {text}});
+  const std::string content = AnyBytes(40);
+  Run run{.argv = {"program", text}, .env = {text}};
+  if (*rc::gen::arbitrary<bool>()) run.secret_files = {{"a.b", content}, {"c", ""}};
+  return *EncodeRun(number, run);
 }
 
 // Frames, often with a byte changed or some bytes of nonsense at the end.
@@ -203,6 +207,96 @@ TEST(Run, IsRefusedWhenItsPartsDoNotAddUp) {
     EXPECT_FALSE(DecodeRun(good.substr(0, size)));
 }
 
+RC_GTEST_PROP(Run, HasItsSecretFilesAsTheyWere, ()) {
+  const auto contents =
+      *rc::gen::container<std::vector<std::string>>(rc::gen::arbitrary<std::string>());
+  Run run{.argv = {"a"}};
+  for (std::size_t i = 0; i < std::min(contents.size(), kSecretFilesMost); ++i) {
+    static constexpr std::string_view kNames = "abcdefghijklmnop";
+    run.secret_files.push_back({kNames.substr(i, 1), contents[i]});
+  }
+  const auto bytes = EncodeRun(1, run);
+  RC_ASSERT(bytes.has_value());
+  const Kept kept = ReadOne(Side::kInit, *bytes);
+  const auto decoded = DecodeRun(kept.payload);
+  RC_ASSERT(decoded.has_value());
+  RC_ASSERT(decoded->secret_files.size() == run.secret_files.size());
+  for (std::size_t i = 0; i < run.secret_files.size(); ++i) {
+    RC_ASSERT(decoded->secret_files[i].name == run.secret_files[i].name);
+    RC_ASSERT(decoded->secret_files[i].content == run.secret_files[i].content);
+  }
+}
+
+Run WithFiles(std::vector<SecretFile> files) {
+  return {.argv = {"a"}, .env = {}, .secret_files = std::move(files)};
+}
+
+TEST(Run, HasSecretFilesOfSaneNamesAndSizesOnly) {
+  for (const std::string_view name :
+       {"", ".", "..", ".a", "a/b", "/a", "-a", "a b", "\xc3\xbc", "../a"}) {
+    EXPECT_FALSE(EncodeRun(1, WithFiles({{name, "x"}}))) << name;
+  }
+  EXPECT_FALSE(EncodeRun(1, WithFiles({{std::string_view("a\0b", 3), "x"}})));
+  EXPECT_FALSE(EncodeRun(1, WithFiles({{"a", "x"}, {"a", "y"}})));
+  EXPECT_FALSE(EncodeRun(1, WithFiles({{"b", "x"}, {"a", "y"}})));
+  const std::string longest_name(kSecretNameBytes, 'x');
+  EXPECT_TRUE(EncodeRun(1, WithFiles({{longest_name, ""}})));
+  EXPECT_FALSE(EncodeRun(1, WithFiles({{longest_name + "x", ""}})));
+  const std::string largest(kSecretFileBytes, '\0');
+  EXPECT_TRUE(EncodeRun(1, WithFiles({{"a", largest}})));
+  EXPECT_FALSE(EncodeRun(1, WithFiles({{"a", largest + "x"}})));
+  std::vector<std::string> names;
+  for (char c = 'a'; c < 'a' + 17; ++c) names.push_back({c});
+  std::vector<SecretFile> files;
+  for (std::size_t i = 0; i < kSecretFilesMost; ++i) files.push_back({names[i], largest});
+  EXPECT_TRUE(EncodeRun(1, WithFiles(files)));
+  const std::string half(kPayloadToInit / 2, 'x');
+  EXPECT_FALSE(EncodeRun(1, {.argv = {half}, .secret_files = files}));
+  files.push_back({names[kSecretFilesMost], ""});
+  EXPECT_FALSE(EncodeRun(1, WithFiles(files)));
+}
+
+TEST(Run, IsRefusedWhenItsSecretFilesDoNotAddUp) {
+  const std::string bare = EncodeRun(1, WithFiles({}))->substr(kHeaderBytes);
+  const std::string good = EncodeRun(1, WithFiles({{"a", "xyz"}, {"b", ""}}))->substr(kHeaderBytes);
+  ASSERT_TRUE(DecodeRun(good));
+  for (std::size_t size = bare.size() + 1; size < good.size(); ++size) {
+    EXPECT_FALSE(DecodeRun(good.substr(0, size))) << size;
+  }
+  EXPECT_FALSE(DecodeRun(good + std::string(1, '\0')));
+  const auto with = [&](std::size_t place, char byte) {
+    std::string bytes = good;
+    bytes[bare.size() + place] = byte;
+    return DecodeRun(bytes);
+  };
+  EXPECT_FALSE(with(0, 0));       // none, which would be said by leaving them away
+  EXPECT_FALSE(with(0, 1));       // one file too many
+  EXPECT_FALSE(with(0, 3));       // one too few
+  EXPECT_FALSE(with(3, '\x7f'));  // two thousand million of them
+  EXPECT_FALSE(with(4, '/'));     // a name that is none
+  EXPECT_FALSE(with(4, 'c'));     // not by name
+  EXPECT_FALSE(with(6, 4));       // a content that reaches into the next file
+  EXPECT_FALSE(with(9, '\x7f'));  // a content that is longer than the frame
+  EXPECT_TRUE(with(10, '\0'));    // contents are bytes
+}
+
+TEST(Reader, KeepsNothingOfWhatItHasForgotten) {
+  const std::string secret = "not-to-be-found-again";
+  const std::string run = *EncodeRun(1, WithFiles({{"a", secret}}));
+  Reader reader(Side::kInit);
+  reader.Feed(run + run.substr(0, 30));
+  const auto frame = reader.Next();
+  ASSERT_TRUE(frame);
+  const std::string_view bytes = frame->payload;
+  ASSERT_NE(bytes.find(secret), std::string_view::npos);
+  reader.Forget();
+  EXPECT_EQ(bytes.find(secret), std::string_view::npos);
+  reader.Feed(run.substr(30));
+  const auto again = reader.Next();
+  ASSERT_TRUE(again);
+  EXPECT_EQ(DecodeRun(again->payload)->secret_files[0].content, secret);
+}
+
 RC_GTEST_PROP(End, ComesBackAsItWas, ()) {
   const auto number = *rc::gen::arbitrary<std::uint64_t>();
   const End end = AnyEnd();
@@ -227,6 +321,9 @@ TEST(End, IsRefusedWhenItCannotBeTrue) {
   EXPECT_TRUE(refused({.error = -2}));
   EXPECT_TRUE(refused({.exit = 1, .signal = 9}));
   EXPECT_TRUE(refused({.exit = 1, .error = 2}));
+  EXPECT_FALSE(refused({.error = 28, .no_secrets = true}));
+  EXPECT_TRUE(refused({.no_secrets = true}));
+  EXPECT_TRUE(refused({.exit = 1, .no_secrets = true}));
   EXPECT_TRUE(refused({.start_ms = -1}));
   EXPECT_TRUE(refused({.duration_us = -1}));
   EXPECT_TRUE(refused({.cpu_us = -1}));
@@ -236,7 +333,7 @@ TEST(End, IsRefusedWhenItCannotBeTrue) {
 TEST(End, IsRefusedWithAFlagThatNobodyKnows) {
   std::string bytes = EncodeEnd(1, {}).substr(kHeaderBytes);
   ASSERT_TRUE(DecodeEnd(bytes));
-  bytes[12] = 8;
+  bytes[12] = 16;
   EXPECT_FALSE(DecodeEnd(bytes));
   EXPECT_FALSE(DecodeEnd(bytes + "x"));
   EXPECT_FALSE(DecodeEnd(""));

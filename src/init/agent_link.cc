@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "init/agent_link.h"
 
+#include <string.h>
 #include <sys/socket.h>
 
 #include <cerrno>
@@ -39,6 +40,7 @@ bool AgentLink::Receive() {
   if (size < 0) return IsForLater(errno);
   if (size == 0) return false;
   reader_.Feed({bytes, static_cast<std::size_t>(size)});
+  explicit_bzero(bytes, static_cast<std::size_t>(size));
   return true;
 }
 

@@ -26,6 +26,8 @@ class AgentLink {
   bool Receive();
   std::optional<frame::Frame> Next() { return reader_.Next(); }
   bool broken() const { return reader_.broken(); }
+  // Wipes the frames that Next gave.
+  void Forget() { reader_.Forget(); }
 
  private:
   const int socket_;

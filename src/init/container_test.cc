@@ -100,6 +100,8 @@ class EmptyRoot : public Container {
     std::filesystem::create_directory(root_.path() + "/scratch");
     chmod(root_.path().c_str(), 0755);
     ASSERT_EQ(chown((root_.path() + "/scratch").c_str(), kNobody, kNobody), 0);
+    std::filesystem::create_directory(root_.path() + "/secrets");
+    ASSERT_EQ(chmod((root_.path() + "/secrets").c_str(), 01777), 0);
   }
 
   const TempFolder root_;
@@ -120,6 +122,14 @@ TEST_F(EmptyRoot, RunsItemsAsAUserWithoutRights) {
   EXPECT_EQ(init.Take().end.error, 0);
   init.Run(5, {"nothing"});
   EXPECT_EQ(init.Take().end.error, ENOENT);
+}
+
+TEST_F(EmptyRoot, HasSecretFilesForAUserWithoutRights) {
+  DrivenInit init({.first_process = true, .root = root_.path(), .user = kNobody, .secrets = true});
+  init.Run(1, {"/busybox", "sh", "-c", "/busybox stat -c '%a %u' $TIDEMILL_SECRETS/a"}, {}, {},
+           {{"a", "x"}});
+  EXPECT_EQ(init.Take().log, "600 65534\n");
+  EXPECT_TRUE(std::filesystem::is_empty(root_.path() + "/secrets"));
 }
 
 }  // namespace

@@ -66,7 +66,9 @@ struct InitOptions {
   bool first_process = false;  // PID 1 of a namespace of its own
   std::string root = "";       // what it is chroot-ed to; it must hold /tidemill-init and /scratch
   uid_t user = 0;
+  bool secrets = false;  // it has a folder for them; in a root of its own, /secrets
 };
+using Files = std::vector<std::pair<std::string, std::string>>;  // by name
 
 // How many processes of this machine have the text in their command line. One may end while it is
 // looked at.
@@ -96,10 +98,12 @@ class DrivenInit {
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) std::abort();
     socket_ = ends[0];
     scratch_path_ = options.root.empty() ? folder_.path() : "/scratch";
+    secrets_path_ = options.root.empty() ? secrets_.path() : "/secrets";
     // A mode and an owner that let the item's user write there.
     if (options.user != 0 && chown(folder_.path().c_str(), options.user, options.user) != 0) {
       std::abort();
     }
+    if (chmod(secrets_.path().c_str(), 01777) != 0) std::abort();
     pid_ = Fork();
     if (pid_ == 0) Become(ends[1]);
     close(ends[1]);
@@ -117,16 +121,19 @@ class DrivenInit {
   pid_t pid() const { return pid_; }
   int socket() const { return socket_; }
   std::string scratch() const { return scratch_path_; }
+  std::string secrets() const { return secrets_path_; }
 
   void Run(std::uint64_t number, const std::vector<std::string>& argv, Times times = {},
-           const std::vector<std::string>& env = {}) {
+           const std::vector<std::string>& env = {}, const Files& secret_files = {}) {
     frame::Run run{.timeout_us = times.timeout_us, .grace_us = times.grace_us};
     run.argv.assign(argv.begin(), argv.end());
     run.env.assign(env.begin(), env.end());
+    for (const auto& [name, content] : secret_files) run.secret_files.push_back({name, content});
     Send(*frame::EncodeRun(number, run));
   }
-  void RunShell(std::uint64_t number, const std::string& script, Times times = {}) {
-    Run(number, {kBusybox, "sh", "-c", script, "sh", scratch_path_}, times);
+  void RunShell(std::uint64_t number, const std::string& script, Times times = {},
+                const Files& secret_files = {}) {
+    Run(number, {kBusybox, "sh", "-c", script, "sh", scratch_path_}, times, {}, secret_files);
   }
   void Stop(std::uint64_t number) { Send(frame::EncodeStop(number)); }
 
@@ -231,8 +238,9 @@ class DrivenInit {
     setenv("OWN", "from init", 1);
     const char* program = options_.root.empty() ? TIDEMILL_INIT : "/tidemill-init";
     const std::string fd = std::to_string(socket);
-    execl(program, "tidemill-init", "--fd", fd.c_str(), "--scratch", scratch_path_.c_str(),
-          nullptr);
+    const char* secrets = options_.secrets ? "--secrets" : nullptr;
+    execl(program, "tidemill-init", "--fd", fd.c_str(), "--scratch", scratch_path_.c_str(), secrets,
+          secrets_path_.c_str(), nullptr);
     _exit(97);
   }
 
@@ -245,7 +253,9 @@ class DrivenInit {
 
   const InitOptions options_;
   const TempFolder folder_;
+  const TempFolder secrets_;
   std::string scratch_path_;
+  std::string secrets_path_;
   int socket_ = -1;
   pid_t pid_ = 0;
   bool greeted_ = false;

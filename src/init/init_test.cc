@@ -48,11 +48,14 @@ TEST(Arguments, AreRefusedUnlessTheyAreAllThere) {
       {"--socket", "/x", "--scratch"},
       {"--socket", "/x", "--scratch", "/tmp", "--more", "1"},
       {"--socket", "/x", "--socket", "/y", "--scratch", "/tmp"},
+      {"--socket", "/x", "--scratch", "/tmp", "--secrets"},
+      {"--socket", "/x", "--scratch", "/tmp", "--secrets", "/tmp", "--secrets", "/tmp"},
   };
   for (const auto& arguments : wrong) EXPECT_EQ(ExitWith(arguments), 2) << arguments.size();
   EXPECT_EQ(ExitWith({"--socket", "/nowhere/socket", "--scratch", "/tmp"}), 1);
   EXPECT_EQ(ExitWith({"--fd", "77", "--scratch", "/tmp"}), 1);
   EXPECT_EQ(ExitWith({"--socket", "/nowhere/socket", "--scratch", "/nowhere"}), 1);
+  EXPECT_EQ(ExitWith({"--fd", "77", "--scratch", "/tmp", "--secrets", "/nowhere"}), 1);
 }
 
 TEST(Arguments, MayNameASocketToConnectTo) {

@@ -2,6 +2,7 @@
 #include "init/loop.h"
 
 #include <poll.h>
+#include <string.h>
 #include <sys/ioctl.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
@@ -53,9 +54,10 @@ timespec Span(std::int64_t us) {
 
 }  // namespace
 
-Loop::Loop(const LoopOptions& options, const Scratch& scratch)
+Loop::Loop(const LoopOptions& options, const Scratch& scratch, Secrets& secrets)
     : options_(options),
       scratch_(scratch),
+      secrets_(secrets),
       leftovers_(options.first_process),
       link_(options.socket),
       deadline_us_(kNever) {}
@@ -65,6 +67,7 @@ ExitCode Loop::Run() {
   while (!exit_) Turn();
   // Nobody may be left when we are gone, also where no namespace ends with us.
   if (!leftovers_.End()) Complain("a process does not die", 0);
+  if (const int error = secrets_.Empty(); error != 0) Complain("secret files are left", error);
   FlushLast();
   return *exit_;
 }
@@ -104,18 +107,20 @@ void Loop::FlushLast() {
 
 void Loop::StartWaiting() {
   while (phase_ == Phase::kIdle && !waiting_.empty() && MayPut() && !exit_) {
-    const Waiting next = std::move(waiting_.front());
+    Waiting next = std::move(waiting_.front());
     waiting_.pop_front();
     if (next.skip) {
       link_.Put(frame::EncodeEnd(next.number, {.skipped = true}));
     } else {
       Start(next);
     }
+    // The item has its own copy of what is secret in it.
+    explicit_bzero(next.payload.data(), next.payload.size());
   }
 }
 
 void Loop::Start(const Waiting& waiting) {
-  const auto run = frame::DecodeRun(waiting.payload);
+  auto run = frame::DecodeRun(waiting.payload);
   if (!run) {
     Complain("the agent sent a run that is none", 0);
     return Finish(kExitAgent);
@@ -123,7 +128,9 @@ void Loop::Start(const Waiting& waiting) {
   item_ = {.number = waiting.number, .grace_us = run->grace_us};
   item_.end.start_ms = std::max<std::int64_t>(0, ClockUs(CLOCK_REALTIME) / 1'000);
   item_.start_us = NowUs();
-  const Started started = StartItem(*run);
+  const int secrets_error = secrets_.Write(*run);
+  item_.end.no_secrets = secrets_error != 0;
+  const Started started = secrets_error == 0 ? StartItem(*run) : Started{.error = secrets_error};
   if (started.machine_error != 0) {
     // Not the item's fault: it begins anew in another container.
     Complain("an item cannot be started", started.machine_error);
@@ -131,6 +138,7 @@ void Loop::Start(const Waiting& waiting) {
   }
   if (started.error != 0) {
     item_.end.error = started.error;
+    CleanUp();
     link_.Put(frame::EncodeEnd(item_.number, item_.end));
     return;
   }
@@ -173,6 +181,7 @@ void Loop::TakeFrames() {
     }
     waiting_.push_back({.number = frame->number, .payload = std::string(frame->payload)});
   }
+  link_.Forget();
   if (link_.broken()) {
     Complain("the agent sent what is no frame", 0);
     Finish(kExitAgent);
@@ -275,12 +284,20 @@ void Loop::Drain() {
     link_.Put(frame::EncodeLog(item_.number, {bytes, static_cast<std::size_t>(size)}));
   }
   CloseOutput();
+  CleanUp();
+  link_.Put(frame::EncodeEnd(item_.number, item_.end));
+  phase_ = Phase::kIdle;
+}
+
+void Loop::CleanUp() {
   if (const int error = scratch_.Empty(); error != 0) {
     Complain("the scratch folder cannot be emptied", error);
     Finish(kExitDirty);
   }
-  link_.Put(frame::EncodeEnd(item_.number, item_.end));
-  phase_ = Phase::kIdle;
+  if (const int error = secrets_.Empty(); error != 0) {
+    Complain("the folder for secrets cannot be emptied", error);
+    Finish(kExitDirty);
+  }
 }
 
 void Loop::CloseOutput() {

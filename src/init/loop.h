@@ -14,6 +14,7 @@
 #include "init/exit.h"
 #include "init/leftovers.h"
 #include "init/scratch.h"
+#include "init/secrets.h"
 
 namespace tidemill::init {
 
@@ -28,10 +29,11 @@ struct LoopOptions {
 //   waiting ──start──▶ running ──timeout, Stop──▶ asked ──grace──▶ killed
 //                         └──────────────exit──────┴──────────────────┴──▶ draining ──End──▶ idle
 //
-// Between an exit and its End there is no process of the item any more, and its scratch is empty.
+// At its End there is no process of the item any more, its scratch is empty and its secret files
+// are gone, or no other item will run here.
 class Loop {
  public:
-  Loop(const LoopOptions& options, const Scratch& scratch);
+  Loop(const LoopOptions& options, const Scratch& scratch, Secrets& secrets);
 
   ExitCode Run();
 
@@ -65,6 +67,8 @@ class Loop {
   void Reap();
   void OnExit(int status, const rusage& usage, bool others_left);
   void Drain();
+  // Leaves no file of the item; if that cannot be, init ends and its container with it.
+  void CleanUp();
   void CloseOutput();
 
   void Stop(std::uint64_t number);
@@ -79,6 +83,7 @@ class Loop {
   // Constant after construction.
   const LoopOptions options_;
   const Scratch& scratch_;
+  Secrets& secrets_;
   const Leftovers leftovers_;
 
   AgentLink link_;

@@ -21,12 +21,14 @@
 #include "init/leftovers.h"
 #include "init/loop.h"
 #include "init/scratch.h"
+#include "init/secrets.h"
 
 // tidemill-init: runs items for an agent, as PID 1 of a container or as a plain process.
 namespace tidemill::init {
 namespace {
 
-constexpr char kUsage[] = "usage: tidemill-init (--socket PATH | --fd N) --scratch DIR";
+constexpr char kUsage[] =
+    "usage: tidemill-init (--socket PATH | --fd N) --scratch DIR [--secrets DIR]";
 // The agent listens before it starts us; a full backlog is short.
 constexpr int kConnectSeconds = 10;
 // Old kernels cannot close all descriptors at once. The agent's own close at exec anyway.
@@ -36,6 +38,7 @@ struct Arguments {
   const char* socket_path = nullptr;
   int fd = -1;
   const char* scratch = nullptr;
+  const char* secrets = nullptr;
 };
 
 std::optional<int> ParseDescriptor(std::string_view text) {
@@ -55,6 +58,8 @@ Arguments ParseArguments(int argc, char** argv) {
       arguments.socket_path = argv[i + 1];
     } else if (name == "--scratch" && arguments.scratch == nullptr) {
       arguments.scratch = argv[i + 1];
+    } else if (name == "--secrets" && arguments.secrets == nullptr) {
+      arguments.secrets = argv[i + 1];
     } else if (name == "--fd" && arguments.fd < 0) {
       const auto number = ParseDescriptor(argv[i + 1]);
       good = number.has_value();
@@ -139,7 +144,8 @@ int Inherited(int fd) {
 }
 
 int Main(int argc, char** argv) {
-  // Items are the same user: they may neither trace us nor open our descriptors.
+  // Items are the same user: they may neither trace us, nor open our descriptors, nor read our
+  // memory, through which their secrets come. Nor does a crash write it to a disk.
   prctl(PR_SET_DUMPABLE, 0);
   SetUpStdio();
   const Arguments arguments = ParseArguments(argc, argv);
@@ -156,8 +162,13 @@ int Main(int argc, char** argv) {
   if (const int error = scratch.Open(); error != 0) {
     Die(kExitMachine, "cannot open the scratch folder", error);
   }
+  Secrets secrets(arguments.secrets);
+  if (const int error = secrets.Open(); error != 0) {
+    Die(kExitMachine, "cannot open the folder for secrets", error);
+  }
   const int socket = arguments.fd >= 0 ? Inherited(arguments.fd) : Connect(arguments.socket_path);
-  Loop loop({.socket = socket, .signals = signals, .first_process = first_process}, scratch);
+  Loop loop({.socket = socket, .signals = signals, .first_process = first_process}, scratch,
+            secrets);
   return loop.Run();
 }
 
