@@ -10,6 +10,8 @@ usage: test_images.py SOCKET
   tidemill-test/named-user   the same with a USER by name
   tidemill-test/no-such-user the same with a USER that is not in its /etc/passwd
   tidemill-test/nothing      an image without a command
+  tidemill-test/probe        the same with /probe, which tries to get out; once more with setuid
+  tidemill-test/probe-user   the same with a USER
   tidemill-test/debian-like  a minimal Debian; made once and kept in the user's cache folder
 """
 
@@ -95,7 +97,7 @@ def import_image(path: str, name: str, tar, changes: Optional[List[str]] = None)
     call(path, "POST", "/images/create?" + urlencode(query), tar, "application/x-tar")
 
 
-def busybox_tar() -> bytes:
+def busybox_tar(more: Iterable[Tuple[str, bytes, int]] = ()) -> bytes:
     program = shutil.which("busybox")
     if not program:
         raise RuntimeError("busybox is missing: apt-get install busybox-static")
@@ -106,16 +108,28 @@ def busybox_tar() -> bytes:
         ("tmp/", b"", 0o1777),
         ("root/", b"", 0o700),
         ("srv/", b"", 0o777),
+        *more,
     ]
     return tar_of(files, [(f"bin/{applet}", "busybox") for applet in APPLETS])
 
 
-def noop_program() -> bytes:
+def compiled(*sources: pathlib.Path) -> bytes:
     with tempfile.TemporaryDirectory() as folder:
-        program = pathlib.Path(folder) / "noop"
-        source = str(SOURCES / "noop.cc")
-        subprocess.run(["g++", "-O1", "-static", "-o", str(program), source], check=True)
+        program = pathlib.Path(folder) / "program"
+        command = ["g++", "-std=c++20", "-O1", "-static", "-o", program, *sources]
+        subprocess.run([str(word) for word in command], check=True)
         return program.read_bytes()
+
+
+def noop_program() -> bytes:
+    return compiled(SOURCES / "noop.cc")
+
+
+def make_probes(path: str) -> None:
+    probe = compiled(*sorted((SOURCES / "probe").glob("*.cc")))
+    tar = busybox_tar([("probe", probe, 0o755), ("setuid-probe", probe, 0o4755)])
+    import_image(path, "tidemill-test/probe", tar)
+    import_image(path, "tidemill-test/probe-user", tar, ["USER 1234:1234"])
 
 
 def debian_tar() -> pathlib.Path:
@@ -160,6 +174,8 @@ def make_all(path: str, debian: bool = True) -> None:
     for kind, changes in kinds.items():
         if not has_image(path, f"tidemill-test/{kind}"):
             import_image(path, f"tidemill-test/{kind}", busybox, changes)
+    if not has_image(path, "tidemill-test/probe-user"):
+        make_probes(path)
     if debian and not has_image(path, "tidemill-test/debian-like"):
         with open(debian_tar(), "rb") as tar:
             import_image(path, "tidemill-test/debian-like", tar, ["CMD " + json_words("/bin/true")])

@@ -6,9 +6,13 @@ usage: with_docker.py -- COMMAND...
 
 The command finds the Engine's socket in TIDEMILL_TEST_DOCKER, and in the Engine the images of
 test_images.py. A request 'kill9' or 'start', as a line to the pipe that TIDEMILL_TEST_DOCKER_DO
-names, is carried out; the socket then shows it. The command's exit code is ours.
+names, is carried out; the socket then shows it. TIDEMILL_TEST_DOCKER_REMAPPED is the socket of a
+second Engine, which remaps users. All of it runs in a network of its own: see test_network.py; the
+file that TIDEMILL_TEST_CLOUD_HITS names lists who got through to the cloud. The command's exit code
+is ours, unless a container was not as it must be (container_check.py), or nobody looked.
 """
 
+import http.client
 import json
 import os
 import pathlib
@@ -24,18 +28,67 @@ from urllib.parse import quote
 
 # First: it knows where the tests' own modules are.
 import beside
+import container_check
 import test_images
+import test_network
 from env import alive, children, ends_with_us
 
 START_SECONDS = 60
 STOP_SECONDS = 30
 
 
+# Who the root of a container is on the machine, where users are remapped.
+REMAPPED = "nobody:200000:65536\nnogroup:200000:65536\n"
+
+
+class Watcher:
+    """Looks at each container of ours as soon as it is made."""
+
+    def __init__(self, socket: str) -> None:
+        self.wrong: List[str] = []
+        self.seen = 0
+        self._socket = socket
+        self._thread = threading.Thread(target=self._watch, daemon=True)
+        self._thread.start()
+
+    def check(self) -> None:
+        """To be called while its Engine runs: until then it must have looked."""
+        if not self._thread.is_alive():
+            self.wrong.append("containers were not looked at: the watcher ended before its Engine")
+
+    def _watch(self) -> None:
+        filters = {"event": ["create"], "label": [container_check.LABEL]}
+        target = f"/events?filters={quote(json.dumps(filters))}"
+        connection = test_images.UnixConnection(self._socket)
+        connection.timeout = None
+        try:
+            connection.request("GET", target)
+            for line in connection.getresponse():
+                self._look_at(json.loads(line)["Actor"]["ID"])
+        except (OSError, ValueError, http.client.HTTPException):
+            pass  # the Engine has ended; the next one has a watcher of its own
+        except Exception as error:
+            self.wrong.append(f"a container could not be looked at: {error!r}")
+            raise
+
+    def _look_at(self, container: str) -> None:
+        try:
+            text = test_images.call(self._socket, "GET", f"/containers/{container}/json")
+        except RuntimeError:
+            return  # it is gone already
+        found = json.loads(text)
+        job = found["Config"]["Labels"].get("tidemill.job")
+        self.wrong += [f"a container of job {job}: {w}" for w in container_check.wrong_with(found)]
+        self.seen += 1
+
+
 class DockerEngine:
     """A private Engine. It keeps its images over stop, kill9 and start; close() removes it."""
 
-    def __init__(self) -> None:
+    def __init__(self, remaps_users: bool = False) -> None:
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="tidemill-docker-"))
+        self.watchers: List[Watcher] = []
+        self._remaps_users = remaps_users
         self.log = self.folder / "dockerd.log"
         self.socket = str(self.folder / "docker.sock")
         self._process: Optional[subprocess.Popen] = None
@@ -57,6 +110,8 @@ class DockerEngine:
             f"--pidfile={self.folder}/dockerd.pid",
             f"--host=unix://{self.socket}",
         ]
+        if self._remaps_users:
+            command = self._remapped(command)
         # A kill -9 leaves them behind, and the next one would take their numbers for running ones.
         for name in ("dockerd.pid", "exec/containerd/containerd.pid"):
             (self.folder / name).unlink(missing_ok=True)
@@ -69,6 +124,24 @@ class DockerEngine:
             if self._process.poll() is not None or time.monotonic() > end:
                 raise RuntimeError("dockerd does not start:\n" + self.log.read_text()[-4000:])
             time.sleep(0.05)
+        self.watchers.append(Watcher(self.socket))
+
+    def _remapped(self, command: List[str]) -> List[str]:
+        """In a mount namespace with users to remap to, and in a network of its own."""
+        self.folder.chmod(0o711)  # it is in the way of the containers' root folders
+        users = self.folder / "users"
+        users.write_text(REMAPPED)
+        script = f"""
+            mount --bind {users} /etc/subuid && mount --bind {users} /etc/subgid &&
+            ip link set lo up && exec "$@" """
+        enter = ["unshare", "--net", "--mount", "sh", "-c", script, "sh"]
+        return [*enter, *command, "--userns-remap=nobody:nogroup"]
+
+    def wrong(self) -> List[str]:
+        """What was wrong with containers, of all that there were."""
+        if self._process is not None and self.answers():
+            self.watchers[-1].check()
+        return [wrong for watcher in self.watchers for wrong in watcher.wrong]
 
     def answers(self) -> bool:
         try:
@@ -123,6 +196,8 @@ class DockerEngine:
         process, self._process = self._process, None
         if process is None:
             return
+        if process.poll() is None and self.answers():
+            self.watchers[-1].check()
         helpers = children(process.pid)
         process.send_signal(how)
         try:
@@ -151,14 +226,28 @@ def main() -> int:
     command = beside.command_of(__doc__)
     if command is None:
         return 1
-    with DockerEngine() as engine:
+    test_network.enter_own_network()
+    with DockerEngine() as engine, DockerEngine(remaps_users=True) as remapped:
         engine.start()
         test_images.make_all(engine.socket)
+        remapped.start()
+        test_images.make_all(remapped.socket, debian=False)
+        cloud = test_network.Cloud(engine.folder)
+        cloud.start()
         pipe = str(engine.folder / "requests")
         os.mkfifo(pipe)
         threading.Thread(target=obey, args=(engine, pipe), daemon=True).start()
-        variables = {"TIDEMILL_TEST_DOCKER": engine.socket, "TIDEMILL_TEST_DOCKER_DO": pipe}
-        return beside.run(command, variables)
+        variables = {
+            "TIDEMILL_TEST_DOCKER": engine.socket,
+            "TIDEMILL_TEST_DOCKER_DO": pipe,
+            "TIDEMILL_TEST_DOCKER_REMAPPED": remapped.socket,
+            "TIDEMILL_TEST_CLOUD_HITS": str(cloud.hits),
+        }
+        status = beside.run(command, variables)
+        cloud.close()
+        wrong = engine.wrong() + remapped.wrong()
+        print("\n".join(wrong), end="\n" if wrong else "", file=sys.stderr)
+        return status or int(bool(wrong))
 
 
 if __name__ == "__main__":

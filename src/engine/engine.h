@@ -13,6 +13,7 @@
 #include "base/result.h"
 #include "model/ids.h"
 #include "model/job.h"
+#include "model/policy.h"
 
 namespace tidemill {
 
@@ -22,6 +23,14 @@ struct ContainerSpec {
   std::string image;           // empty: none was given
   Resources limits;            // what it may use; memory of 0 means no limit
   std::int64_t shm_bytes = 0;  // of /dev/shm; 0: the engine's own default
+  ContainerPolicy policy = {};
+  bool secret_files = false;  // its runs may have some
+};
+
+// A secret that the item's program reads from a file.
+struct SecretFile {
+  std::string name;  // in the folder $TIDEMILL_SECRETS; see frame::IsSecretFileName
+  std::string content;
 };
 
 // One attempt at an item, ready to be run.
@@ -31,9 +40,15 @@ struct ItemRun {
   // and, with it, its CMD. Neither: the image's own run.
   std::optional<std::vector<std::string>> entrypoint;
   std::optional<std::vector<std::string>> command;
-  std::vector<std::string> env;  // NAME=value; comes after the image's. TIDEMILL_SCRATCH is added
-  Duration timeout{};            // zero: none
-  Duration grace{};              // between SIGTERM and SIGKILL
+  // NAME=value; comes after the image's. TIDEMILL_SCRATCH is added, and TIDEMILL_SECRETS if there
+  // are secret files. It may hold secrets: it reaches the container through init's socket alone,
+  // never the engine's own interface, a command line or a disk.
+  std::vector<std::string> env;
+  // There while the item runs, in memory and for its user alone; gone before the next begins. If
+  // they cannot be, or the container was not opened for it, the run ends as kNotStarted.
+  std::vector<SecretFile> secret_files = {};
+  Duration timeout{};  // zero: none
+  Duration grace{};    // between SIGTERM and SIGKILL
 };
 
 // What became of it.
@@ -93,6 +108,7 @@ class Container {
 struct EngineInfo {
   std::string name;       // "docker 20.10.24", "process"
   bool enforces = false;  // the limits of a container; else an item may use more than it asked for
+  std::string runtime = {};  // "runc 1.1.5": what makes its containers, if it tells
 };
 
 // Runs containers on this machine. Loop thread only.
@@ -108,12 +124,15 @@ class Engine {
   // person what to do.
   virtual void Recover(Done<EngineInfo> done) = 0;
   // Gets the image if it is not here yet, and starts a container; `events` must outlive it.
-  //   kInvalid      this spec will never run here: no such image, no right to it, no image named
-  //   kUnavailable  try again later
+  //   kInvalid      this spec will run on no machine: no such image, no right to it, no image named
+  //   kUnavailable  try again later, or elsewhere: also when this machine does not meet the policy
   virtual void Open(const ContainerSpec& spec, ContainerEvents& events,
                     Done<std::unique_ptr<Container>> done) = 0;
   // How many containers there are, or are being made or ended.
   virtual std::size_t containers() const = 0;
+  // As far as it is known now: empty if containers reach neither the machine's metadata service nor
+  // its own ports; else why that is not known to be so, and what a person can do.
+  virtual std::string open_network() const = 0;
 };
 
 }  // namespace tidemill

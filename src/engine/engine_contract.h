@@ -73,6 +73,34 @@ TEST_P(EngineTest, EndsARunWhoseTimeIsOver) {
   EXPECT_EQ(events_.ends[1].how, ItemEnd::How::kExited);
 }
 
+TEST_P(EngineTest, GivesARunItsSecretFilesAndTheNextOneNone) {
+  OpenForSecrets();
+  ItemRun run = ItemOf(1, Play{.shows = true});
+  run.secret_files = {{"shown", "a secret"}, {"other", "another"}};
+  container_->Run(run);
+  Run(2, Play{.shows = true});
+  run.number = 3;
+  run.secret_files = {{"shown", "a third"}};
+  container_->Run(run);
+  RunUntilEnds(3);
+  EXPECT_EQ(events_.logs[1], "a secret");
+  EXPECT_EQ(events_.logs[2], "none");
+  EXPECT_EQ(events_.logs[3], "a third");
+}
+
+TEST_P(EngineTest, StartsNoRunWithSecretFilesInAContainerThatWasNotOpenedForThem) {
+  Open();
+  ItemRun run = ItemOf(1, Play{.shows = true});
+  run.secret_files = {{"shown", "canary"}};
+  container_->Run(run);
+  Run(2, Play{.shows = true});
+  RunUntilEnds(2);
+  EXPECT_EQ(events_.ends[0].how, ItemEnd::How::kNotStarted);
+  EXPECT_EQ(events_.ends[0].exit, 126);
+  EXPECT_EQ(events_.logs[1].find("canary"), std::string::npos);
+  EXPECT_EQ(events_.logs[2], "none");
+}
+
 TEST_P(EngineTest, RunsAThousandWithoutLosingOne) {
   Open();
   constexpr std::uint64_t kRuns = 1000;

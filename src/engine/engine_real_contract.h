@@ -1,80 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What an engine promises besides, if its items are processes that /proc shows. Shells are at
-// /bin/sh.
+// What an engine promises besides, if its items are processes that /proc shows. Only one .cc file
+// of a test program may include it.
 
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <filesystem>
-#include <fstream>
 #include <string>
 #include <vector>
 
-#include "engine/engine_testing.h"
+#include "engine/engine_real_testing.h"
 
 namespace tidemill {
-
-class RealEngineTest : public EngineTest {
- protected:
-  // A word that only processes of this test have in their command line.
-  RealEngineTest() : mark_("mark-" + std::to_string(getpid()) + "-" + folder_.substr(20)) {}
-
-  ItemRun Shell(std::uint64_t number, const std::string& script) {
-    ItemRun run = ItemOf(number, {});
-    run.entrypoint = std::vector<std::string>{"/bin/sh", "-c", script, mark_};
-    run.command = std::nullopt;
-    return run;
-  }
-  std::vector<pid_t> Marked() const {
-    std::vector<pid_t> found;
-    for (const auto& each : std::filesystem::directory_iterator("/proc")) {
-      const std::string name = each.path().filename();
-      if (name.find_first_not_of("0123456789") != name.npos) continue;
-      const std::string line = Read(each.path() / "cmdline");
-      if (line.find(mark_) != line.npos) found.push_back(std::stoi(name));
-    }
-    return found;
-  }
-  // Empty if the process is gone.
-  static std::string Read(const std::string& path) {
-    std::ifstream file(path);
-    std::string text;
-    std::getline(file, text, '\xff');
-    return text;
-  }
-  static pid_t ParentOf(pid_t pid) {
-    const std::string line = Read("/proc/" + std::to_string(pid) + "/stat");
-    const std::size_t end = line.rfind(')');
-    return end == line.npos ? 0 : std::stoi(line.substr(end + 4));
-  }
-  // A shell that has just forked is there twice.
-  void RunUntilMarked() {
-    holder().RunUntil([&] { return !Marked().empty(); });
-  }
-  void RunUntilNoneIsMarked() {
-    holder().RunUntil([&] { return Marked().empty(); });
-    EXPECT_TRUE(Marked().empty());
-  }
-  // The parent of the first of them.
-  pid_t Init() {
-    const auto marked = Marked();
-    for (const pid_t pid : marked) {
-      const pid_t parent = ParentOf(pid);
-      if (std::find(marked.begin(), marked.end(), parent) == marked.end()) return parent;
-    }
-    return 0;
-  }
-  std::size_t FoldersLeft() const {
-    std::error_code error;
-    const std::filesystem::directory_iterator each(folder_ + "/containers", error);
-    return error ? 0 : static_cast<std::size_t>(std::distance(begin(each), end(each)));
-  }
-  const std::string& LogOf(std::uint64_t number) { return events_.logs[number]; }
-
-  const std::string mark_;
-};
 
 TEST_P(RealEngineTest, GivesItemsTheirEnvironmentAndAScratchFolderThatIsEmptied) {
   Open();
@@ -119,6 +57,45 @@ TEST_P(RealEngineTest, SaysWhatCannotBeRunAndGoesOn) {
   EXPECT_EQ(LogOf(2), "tidemill: cannot run '/etc/passwd': Permission denied\n");
   EXPECT_NE(LogOf(3).find("longer than"), std::string::npos);
   EXPECT_NE(LogOf(4).find("NUL"), std::string::npos);
+}
+
+TEST_P(RealEngineTest, SecretFilesAreInMemoryAndForTheItemAlone) {
+  OpenForSecrets();
+  ItemRun run = Shell(1,
+                      "cd $TIDEMILL_SECRETS && stat -c '%a %u' . a && id -u && ls && cat a && "
+                      "df -t tmpfs . > /dev/null && echo memory; chmod 0 a .; echo y > ../left");
+  run.secret_files = {{"b", ""}, {"a", "canary\n"}};
+  container_->Run(run);
+  container_->Run(Shell(2, "ls -A ${TIDEMILL_SECRETS:-none} 2>/dev/null; echo $TIDEMILL_SECRETS."));
+  run = Shell(3, "ls -A $TIDEMILL_SECRETS/.. | wc -l");
+  run.secret_files = {{"a", ""}};
+  container_->Run(run);
+  RunUntilEnds(3);
+  EXPECT_EQ(LogOf(1), "700 0\n600 0\n0\na\nb\ncanary\nmemory\n");
+  EXPECT_EQ(LogOf(2), ".\n");
+  EXPECT_EQ(LogOf(3), "1\n");
+}
+
+TEST_P(RealEngineTest, TakesAsManyAndAsLargeSecretFilesAsThereMayBe) {
+  OpenForSecrets();
+  ItemRun run = Shell(1, "cat $TIDEMILL_SECRETS/* | wc -c");
+  for (char c = 'a'; c < 'a' + 16; ++c) {
+    run.secret_files.push_back({{c}, std::string(32 * 1024, '\0')});
+  }
+  container_->Run(run);
+  run.number = 2;
+  run.secret_files.push_back({"one-more", ""});
+  container_->Run(run);
+  run.number = 3;
+  run.secret_files = {{"../a", "canary"}};
+  container_->Run(run);
+  run.number = 4;
+  run.secret_files = {{"a", std::string(32 * 1024 + 1, 'x')}};
+  container_->Run(run);
+  RunUntilEnds(4);
+  EXPECT_EQ(LogOf(1), "524288\n");
+  EXPECT_EQ(Exits(), (std::vector<int>{0, 126, 126, 126}));
+  EXPECT_EQ(LogOf(3).find("canary"), std::string::npos);
 }
 
 TEST_P(RealEngineTest, TellsSignalsFromExits) {

@@ -28,6 +28,7 @@ struct Play {
   std::string print = {};
   int exit = 0;
   bool sleeps = false;  // until somebody ends it
+  bool shows = false;   // the secret file "shown", or that there is none
 };
 
 // An engine under test, and the loop that it is on.
@@ -100,6 +101,13 @@ class EngineTest : public testing::TestWithParam<EngineMaker> {
   }
   void Open() {
     auto opened = TryOpen(holder_->Spec());
+    ASSERT_TRUE(opened) << opened.error().reason;
+    container_ = *std::move(opened);
+  }
+  void OpenForSecrets() {
+    ContainerSpec spec = holder_->Spec();
+    spec.secret_files = true;
+    auto opened = TryOpen(spec);
     ASSERT_TRUE(opened) << opened.error().reason;
     container_ = *std::move(opened);
   }

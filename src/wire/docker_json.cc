@@ -14,6 +14,8 @@ using json::Value;
 constexpr std::size_t kMessageBytes = 1000;
 constexpr std::size_t kIdBytes = 256;
 constexpr std::size_t kWordsMost = 10'000;
+constexpr char kBridgeName[] = "com.docker.network.bridge.name";
+constexpr char kBridgeIcc[] = "com.docker.network.bridge.enable_icc";
 
 Result<json::Fields> ObjectOf(const Value& value, const json::Path& path) {
   return json::Fields::Of(value, path);
@@ -50,6 +52,32 @@ bool FlagOf(const json::Fields& fields, std::string_view name) {
   return value != nullptr && value->is_boolean() && value->get<bool>();
 }
 
+// A part of the Engine that a person wants to know of when it has a hole. Absent if it is not told.
+std::string RuncOf(const json::Fields& fields) {
+  const Value* components = FindSet(fields, "Components");
+  if (components == nullptr || !components->is_array()) return "";
+  for (const Value& each : *components) {
+    const auto inner = ObjectOf(each, {});
+    if (inner && ShortTextOf(*inner, "Name") == "runc") return ShortTextOf(*inner, "Version");
+  }
+  return "";
+}
+
+Value LimitOf(std::string_view name, std::int64_t most) {
+  return {{"Name", name}, {"Soft", most}, {"Hard", most}};
+}
+
+// What differs by the policy of a pool.
+void AddPolicy(const DockerCreate& create, Value& host) {
+  // Of Docker's own few, these two make raw packets and device files.
+  host["CapDrop"] = create.no_capabilities ? Value::array({"ALL"}) : Value({"NET_RAW", "MKNOD"});
+  if (!create.read_only_root) return;
+  host["ReadonlyRootfs"] = true;
+  // Programs are made and run there; what it holds counts as the container's memory.
+  host["Tmpfs"] = {
+      {"/tmp", "rw,exec,nosuid,nodev,mode=1777,size=" + std::to_string(create.tmp_bytes)}};
+}
+
 }  // namespace
 
 Result<DockerVersion> ParseDockerVersion(std::string_view body) {
@@ -57,7 +85,44 @@ Result<DockerVersion> ParseDockerVersion(std::string_view body) {
   TIDEMILL_TRY(const json::Fields fields, ObjectOf(value, {}));
   TIDEMILL_TRY(const auto version, fields.Text("Version", {.most_bytes = 100}));
   TIDEMILL_TRY(const auto api, fields.Text("ApiVersion", {.most_bytes = 20}));
-  return DockerVersion{std::string(version), std::string(api)};
+  return DockerVersion{std::string(version), std::string(api), RuncOf(fields)};
+}
+
+Result<DockerInfo> ParseDockerInfo(std::string_view body) {
+  TIDEMILL_TRY(const Value value, json::Parse(body));
+  TIDEMILL_TRY(const json::Fields fields, ObjectOf(value, {}));
+  TIDEMILL_TRY(const auto options, WordsOf(fields, "SecurityOptions"));
+  DockerInfo info;
+  for (const std::string& option : options) {
+    // With a remapping of its own it has "name=userns", or "name=userns,..." one day.
+    if (option == "name=userns" || option.starts_with("name=userns,")) info.remaps_users = true;
+  }
+  return info;
+}
+
+Result<DockerNetwork> ParseDockerNetwork(std::string_view body) {
+  TIDEMILL_TRY(const Value value, json::Parse(body));
+  TIDEMILL_TRY(const json::Fields fields, ObjectOf(value, {}));
+  TIDEMILL_TRY(const auto driver, fields.Text("Driver", {.most_bytes = kIdBytes}));
+  DockerNetwork network;
+  const Value* options = FindSet(fields, "Options");
+  if (driver != "bridge" || options == nullptr) return network;
+  const json::Path path = fields.In("Options");
+  TIDEMILL_TRY(const json::Fields inner, ObjectOf(*options, path));
+  network.bridge = ShortTextOf(inner, kBridgeName);
+  network.keeps_apart = ShortTextOf(inner, kBridgeIcc) == "false";
+  return network;
+}
+
+std::string FormatDockerNetwork(const std::string& name, const DockerNetwork& network) {
+  const Value body = {
+      {"Name", name},
+      {"CheckDuplicate", true},
+      {"Driver", "bridge"},
+      {"Options",
+       {{kBridgeName, network.bridge}, {kBridgeIcc, network.keeps_apart ? "false" : "true"}}},
+  };
+  return body.dump(-1, ' ', false, Value::error_handler_t::replace);
 }
 
 Result<DockerImage> ParseDockerImage(std::string_view body) {
@@ -136,20 +201,24 @@ std::string FormatDockerCreate(const DockerCreate& create) {
   }
   Value labels = Value::object();
   for (const auto& [name, value] : create.labels) labels[name] = value;
-  const Value core = {{"Name", "core"}, {"Soft", 0}, {"Hard", 0}};
   Value host = {
       {"AutoRemove", true},
-      {"CapDrop", {"NET_RAW", "MKNOD"}},
+      {"CgroupnsMode", "private"},
       {"Init", false},
+      {"IpcMode", "private"},
       {"LogConfig", {{"Type", "none"}}},
       {"Mounts", std::move(mounts)},
+      {"NetworkMode", create.network},
       // The kernel ends items before it ends agents.
       {"OomScoreAdj", 500},
       {"PidsLimit", create.pids},
+      {"Privileged", false},
       {"RestartPolicy", {{"Name", "no"}}},
       {"SecurityOpt", {"no-new-privileges"}},
-      {"Ulimits", Value::array({core})},
+      {"Ulimits", Value::array({LimitOf("core", 0), LimitOf("nofile", create.open_files)})},
   };
+  AddPolicy(create, host);
+  for (const auto& [target, options] : create.tmpfs) host["Tmpfs"][target] = options;
   if (create.nano_cpus > 0) host["NanoCpus"] = create.nano_cpus;
   if (create.memory_bytes > 0) {
     host["Memory"] = create.memory_bytes;

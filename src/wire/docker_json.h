@@ -17,8 +17,23 @@ namespace tidemill {
 struct DockerVersion {
   std::string version;      // "20.10.24"
   std::string api_version;  // "1.41"
+  std::string runc = {};    // "1.1.5"; empty if the Engine does not tell
 };
 Result<DockerVersion> ParseDockerVersion(std::string_view body);
+
+struct DockerInfo {
+  bool remaps_users = false;  // the root of its containers is nobody on the machine
+};
+Result<DockerInfo> ParseDockerInfo(std::string_view body);
+
+struct DockerNetwork {
+  std::string bridge;        // the interface; empty if it is no bridge that somebody named
+  bool keeps_apart = false;  // its containers cannot reach each other
+  bool operator==(const DockerNetwork&) const = default;
+};
+Result<DockerNetwork> ParseDockerNetwork(std::string_view body);
+// POST /networks/create.
+std::string FormatDockerNetwork(const std::string& name, const DockerNetwork& network);
 
 struct DockerImage {
   std::string id;
@@ -58,13 +73,21 @@ struct DockerCreate {
   std::vector<std::string> command;
   std::vector<std::pair<std::string, std::string>> labels;
   std::vector<DockerMount> mounts;
-  std::int64_t nano_cpus = 0;     // 0: no limit
-  std::int64_t memory_bytes = 0;  // 0: no limit; swap is none on top of it
-  std::int64_t shm_bytes = 0;     // 0: the Engine's default
+  std::vector<std::pair<std::string, std::string>> tmpfs;  // where, and its options
+  std::int64_t nano_cpus = 0;                              // 0: no limit
+  std::int64_t memory_bytes = 0;                           // 0: no limit; swap is none on top of it
+  std::int64_t shm_bytes = 0;                              // 0: the Engine's default
   std::int64_t pids = 0;
+  std::int64_t open_files = 0;
+  std::string network;           // its name; "none": loopback only
+  bool no_capabilities = false;  // else Docker's default few, less the dangerous ones
+  bool read_only_root = false;   // with a /tmp of its own
+  std::int64_t tmp_bytes = 0;    // the most that /tmp may hold then
 };
-// POST /containers/create: with no more rights than an item needs, and with nothing that would go
-// on by itself (no restart, no health check, no log of the Engine's own).
+// POST /containers/create: with no more rights than an item needs, in no namespace of the machine,
+// and with nothing that would go on by itself (no restart, no health check, no log of the Engine's
+// own). What is not named here is as the Engine has it by default: its seccomp filter, and the
+// paths of /proc and /sys that it hides.
 std::string FormatDockerCreate(const DockerCreate& create);
 
 // The `filters` of a list: containers with this label and value.

@@ -19,6 +19,11 @@ TEST(DockerJson, ReadsAVersionAndPassesOverTheRest) {
   ASSERT_TRUE(version);
   EXPECT_EQ(version->version, "20.10.24");
   EXPECT_EQ(version->api_version, "1.41");
+  EXPECT_EQ(version->runc, "");
+  EXPECT_EQ(ParseDockerVersion(R"({"Version":"1","ApiVersion":"1.41","Components":
+                [7,{"Name":"Engine","Version":"1"},{"Name":"runc","Version":"1.1.5"}]})")
+                ->runc,
+            "1.1.5");
   for (const char* bad : {"", "[]", "{}", R"({"Version":1,"ApiVersion":"1.41"})",
                           R"({"Version":"1","ApiVersion":"1.4111111111111111111111111"})"}) {
     EXPECT_FALSE(ParseDockerVersion(bad)) << bad;
@@ -100,13 +105,56 @@ TEST(DockerJson, WritesAContainer) {
   EXPECT_EQ(host["PidsLimit"], 10);
   EXPECT_EQ(host["CapDrop"], (json::Value{"NET_RAW", "MKNOD"}));
   EXPECT_EQ(host["Ulimits"][0]["Name"], "core");
-  for (const char* absent : {"Memory", "MemorySwap", "NanoCpus", "ShmSize", "Privileged"}) {
+  for (const char* absent :
+       {"Memory", "MemorySwap", "NanoCpus", "ShmSize", "ReadonlyRootfs", "Tmpfs"}) {
     EXPECT_FALSE(host.contains(absent)) << absent;
   }
+  EXPECT_EQ(host["Privileged"], false);
+  EXPECT_EQ(host["IpcMode"], "private");
+  EXPECT_EQ(host["CgroupnsMode"], "private");
   create.memory_bytes = 7;
+  create.tmpfs = {{"/x", "size=1m"}};
+  create.no_capabilities = true;
+  create.read_only_root = true;
+  create.tmp_bytes = 9;
+  create.network = "none";
   value = json::Parse(FormatDockerCreate(create));
   EXPECT_EQ((*value)["HostConfig"]["Memory"], 7);
   EXPECT_EQ((*value)["HostConfig"]["MemorySwap"], 7);
+  EXPECT_EQ((*value)["HostConfig"]["CapDrop"], json::Value::array({"ALL"}));
+  EXPECT_EQ((*value)["HostConfig"]["ReadonlyRootfs"], true);
+  EXPECT_EQ((*value)["HostConfig"]["NetworkMode"], "none");
+  EXPECT_EQ((*value)["HostConfig"]["Tmpfs"]["/x"], "size=1m");
+  const std::string tmp = (*value)["HostConfig"]["Tmpfs"]["/tmp"];
+  EXPECT_NE(tmp.find("size=9"), std::string::npos);
+}
+
+TEST(DockerJson, ReadsAndWritesANetwork) {
+  const DockerNetwork ours{.bridge = "b0", .keeps_apart = true};
+  const auto value = json::Parse(FormatDockerNetwork("n", ours));
+  ASSERT_TRUE(value);
+  EXPECT_EQ((*value)["Name"], "n");
+  EXPECT_EQ(*ParseDockerNetwork(value->dump()), ours);
+  EXPECT_EQ(*ParseDockerNetwork(R"({"Driver":"bridge","Options":{}})"), DockerNetwork{});
+  EXPECT_EQ(*ParseDockerNetwork(R"({"Driver":"bridge","Options":null})"), DockerNetwork{});
+  EXPECT_EQ(*ParseDockerNetwork(
+                R"({"Driver":"macvlan","Options":{"com.docker.network.bridge.name":"b0"}})"),
+            DockerNetwork{});
+  for (const char* bad :
+       {"", "[]", "{}", R"({"Driver":1})", R"({"Driver":"bridge","Options":1})"}) {
+    EXPECT_FALSE(ParseDockerNetwork(bad)) << bad;
+  }
+}
+
+TEST(DockerJson, ReadsWhatAnEngineCanDo) {
+  auto info = ParseDockerInfo(R"({"SecurityOptions":["name=seccomp,profile=default"]})");
+  ASSERT_TRUE(info);
+  EXPECT_FALSE(info->remaps_users);
+  info = ParseDockerInfo(R"({"SecurityOptions":["name=userns","name=rootless"]})");
+  ASSERT_TRUE(info);
+  EXPECT_TRUE(info->remaps_users);
+  EXPECT_TRUE(ParseDockerInfo("{}"));
+  EXPECT_FALSE(ParseDockerInfo(R"({"SecurityOptions":"name=userns"})"));
 }
 
 TEST(DockerJson, WritesAFilter) {

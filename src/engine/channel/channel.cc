@@ -3,10 +3,12 @@
 
 #include <string.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <utility>
 
+#include "base/limits.h"
 #include "engine/channel/item_end.h"
 
 namespace tidemill {
@@ -14,6 +16,19 @@ namespace {
 
 // Two clocks, read at different times, by which a run may seem longer than it can have been.
 constexpr std::chrono::seconds kClockSlack{2};
+
+static_assert(frame::kSecretFilesMost == limits::kSecretsPerJob);
+static_assert(frame::kSecretFileBytes == limits::kSecretBytes);
+static_assert(frame::kSecretNameBytes == limits::kNameBytes);
+
+// By name, as a frame has them.
+std::vector<frame::SecretFile> FilesOf(const ItemRun& run) {
+  std::vector<frame::SecretFile> files;
+  for (const SecretFile& file : run.secret_files) files.push_back({file.name, file.content});
+  std::sort(files.begin(), files.end(),
+            [](const auto& a, const auto& b) { return a.name < b.name; });
+  return files;
+}
 
 std::string OfRun(std::uint64_t number) { return " of run " + std::to_string(number); }
 
@@ -29,19 +44,24 @@ Channel::~Channel() { loop_.Cancel(turn_); }
 
 void Channel::Run(const ItemRun& run, const Result<std::vector<std::string>>& argv) {
   if (broken_) return;
-  Waiting waiting{.number = run.number, .is_timed = run.timeout > Duration::zero()};
+  Waiting waiting{.number = run.number,
+                  .is_timed = run.timeout > Duration::zero(),
+                  .has_secrets = !run.secret_files.empty()};
   if (argv) {
     if (!argv->empty()) waiting.program = argv->front();
     const frame::Run frame{.timeout_us = run.timeout.count(),
                            .grace_us = run.grace.count(),
                            .argv = {argv->begin(), argv->end()},
-                           .env = {run.env.begin(), run.env.end()}};
+                           .env = {run.env.begin(), run.env.end()},
+                           .secret_files = FilesOf(run)};
     auto encoded = frame::EncodeRun(run.number, frame);
     if (encoded) {
       waiting.frame = *std::move(encoded);
     } else {
-      waiting.refused = "its command and environment are empty, hold a NUL, or are longer than " +
-                        std::to_string(frame::kPayloadToInit) + " bytes";
+      waiting.refused =
+          "its command and environment are empty, hold a NUL, or are, with its "
+          "secret files, longer than " +
+          std::to_string(frame::kPayloadToInit) + " bytes";
     }
   } else {
     waiting.refused = argv.error().reason;
@@ -145,6 +165,7 @@ std::string Channel::TakeEnd(const frame::Frame& frame) {
   const Waiting& first = runs_.front();
   if ((end->stopped || end->skipped) && !first.stop) return "it stopped a run that nobody stopped";
   if (end->timed_out && !first.is_timed) return "it timed out a run that has no timeout";
+  if (end->no_secrets && !first.has_secrets) return "it has not written files that nobody sent";
   if (Duration(end->duration_us) > loop_.Now() - first.sent_at + kClockSlack) {
     return "a run that took longer than it was there";
   }
@@ -153,7 +174,11 @@ std::string Channel::TakeEnd(const frame::Frame& frame) {
   --sent_;
   SendRuns();
   TurnSoon();
-  if (end->error != 0) events_.OnLog(frame.number, CannotRun(program, strerror(end->error)));
+  if (end->no_secrets) {
+    events_.OnLog(frame.number, NoSecretFiles(strerror(end->error)));
+  } else if (end->error != 0) {
+    events_.OnLog(frame.number, CannotRun(program, strerror(end->error)));
+  }
   events_.OnEnd(ItemEndOf(frame.number, *end));
   return "";
 }

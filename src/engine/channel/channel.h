@@ -56,6 +56,7 @@ class Channel {
     std::string refused = {};  // not empty: why it cannot be sent
     TimePoint sent_at{};
     bool is_timed = false;
+    bool has_secrets = false;
     bool sent = false;
     bool stop = false;
   };

@@ -131,6 +131,7 @@ TEST(ItemEndOf, SaysHowItEnded) {
       {{.error = ENOENT}, How::kNotStarted, 127},
       {{.error = EACCES}, How::kNotStarted, 126},
       {{.error = ENOEXEC}, How::kNotStarted, 126},
+      {{.error = ENOENT, .no_secrets = true}, How::kNotStarted, 126},
       {{.signal = SIGTERM, .timed_out = true}, How::kTimedOut, 143},
       {{.exit = 0, .timed_out = true}, How::kTimedOut, 0},
       {{.signal = SIGTERM, .stopped = true}, How::kStopped, 143},
@@ -168,6 +169,24 @@ TEST_F(ChannelTest, SaysInTheLogWhyARunWasNotStarted) {
   Say(EndOf(1, {.error = ENOENT}));
   RunUntilEnds(1);
   EXPECT_EQ(events_.story, "log 1 tidemill: cannot run 'foo': No such file or directory\n|end 1|");
+}
+
+TEST_F(ChannelTest, SaysThatSecretFilesCouldNotBeWrittenAndNotWhatIsInThem) {
+  Hello();
+  ItemRun run;
+  run.number = 1;
+  run.secret_files = {{"b", "canary"}, {"a", ""}};
+  channel_->Run(run, std::vector<std::string>{"foo"});
+  run.number = 2;
+  run.secret_files = {{"a", ""}, {"a", "canary"}};
+  channel_->Run(run, std::vector<std::string>{"foo"});
+  EXPECT_EQ(Heard(), "run 1 ");
+  Say(EndOf(1, {.error = ENOSPC, .no_secrets = true}));
+  RunUntilEnds(2);
+  EXPECT_TRUE(events_.story.starts_with(
+      "log 1 tidemill: cannot write its secret files: No space left on device\n|end 1|log 2 "))
+      << events_.story;
+  EXPECT_EQ(events_.story.find("canary"), std::string::npos);
 }
 
 TEST_F(ChannelTest, EndsWhatCannotBeSentInItsTurn) {
@@ -323,6 +342,8 @@ std::vector<Evil> EvilInits() {
       {"the end of no run", frame::EncodeEnd(3, {.start_ms = 1})},
       {"an end twice", end + end},
       {"an end too many", end + frame::EncodeEnd(2, {.start_ms = 1}) + end},
+      {"secret files of a run that has none",
+       frame::EncodeEnd(1, {.error = 28, .no_secrets = true})},
       {"an end that is too short", Raw(18, 47, 1, std::string(47, '\0'))},
       {"an end that is too long", Raw(18, 49, 1, std::string(49, '\0'))},
       {"an end that was stopped by nobody",

@@ -2,9 +2,11 @@
 #include "engine/channel/folders.h"
 
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 
 #include <cerrno>
 #include <filesystem>
@@ -32,11 +34,21 @@ Fd Lock(const std::string& path) {
   return folder;
 }
 
-// A process of the container that is just dying may still make a file.
+bool IsInMemory(const std::string& path) {
+  struct statfs status{};
+  return statfs(path.c_str(), &status) == 0 && status.f_type == TMPFS_MAGIC;
+}
+
+// A name is random and this long, so nobody can have taken the place before.
+std::string SharedMemoryOf(const std::string& name) { return "/dev/shm/tidemill-" + name; }
+
+// Its secret files first: while its folder is there, somebody will look for both. A process of the
+// container that is just dying may still make a file.
 void RemoveFolder(const std::string& path) {
   constexpr int kTimes = 3;
+  const std::string secrets = SharedMemoryOf(fs::path(path).filename().string());
   for (int i = 0; i < kTimes; ++i) {
-    if (RemoveTree(path)) return;
+    if (RemoveTree(secrets) && RemoveTree(path)) return;
   }
 }
 
@@ -76,6 +88,15 @@ Result<std::string> ContainerFolders::Make() {
   }
   const std::string why = error ? error.message() : strerror(errno);
   return Fail(Code::kUnavailable, "cannot make the folder '" + path + "': " + why);
+}
+
+Result<std::string> ContainerFolders::MakeSecrets(const std::string& name) const {
+  // On a disk the files are still shut to others and removed after each item, but what a disk held
+  // can outlive that.
+  const std::string path =
+      IsInMemory("/dev/shm") ? SharedMemoryOf(name) : PathOf(name) + "/secrets";
+  if (MakeFolder(path, 0700)) return path;
+  return Fail(Code::kUnavailable, "cannot make the folder '" + path + "': " + strerror(errno));
 }
 
 void ContainerFolders::Remove(const std::string& name, std::function<void()> done) {

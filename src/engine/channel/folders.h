@@ -18,6 +18,7 @@ namespace tidemill {
 //
 //   ROOT/containers/NAME/run/      only the agent writes; a container sees its socket here
 //   ROOT/containers/NAME/scratch/  the container's own
+//   /dev/shm/tidemill-NAME/        its secret files, if MakeSecrets was asked for it
 //
 // A folder is locked for as long as the process that made it lives, so what is not locked is what
 // an earlier life has left. Removing them may take long and is done on another thread. Loop thread
@@ -31,6 +32,9 @@ class ContainerFolders {
   // A name that was never used. kUnavailable: the disk is full, or we may not write there.
   Result<std::string> Make();
   std::string PathOf(const std::string& name) const;
+  // Where a container without a file system of its own has its secret files: in memory if this
+  // machine has a place for that, and else in its folder. Removed with it.
+  Result<std::string> MakeSecrets(const std::string& name) const;
   // Nothing may run in the container any more. Symbolic links are not followed. What cannot be
   // removed is left to RemoveStale. `done` does not come after this object is gone.
   void Remove(const std::string& name, std::function<void()> done);

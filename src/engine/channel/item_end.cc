@@ -23,7 +23,9 @@ ItemEnd::How HowOf(const frame::End& end) {
 }  // namespace
 
 ItemEnd ItemEndOf(std::uint64_t number, const frame::End& end) {
-  ItemEnd item = end.error != 0 ? NotStarted(number, end.error) : ItemEnd{.number = number};
+  // 127 would say that there is no such program.
+  const int error = end.no_secrets ? EIO : end.error;
+  ItemEnd item = error != 0 ? NotStarted(number, error) : ItemEnd{.number = number};
   item.how = HowOf(end);
   if (end.error == 0) item.exit = end.signal != 0 ? kSignalBase + end.signal : end.exit;
   item.start_ms = end.start_ms;
@@ -43,6 +45,10 @@ std::string CannotRun(std::string_view program, std::string_view why) {
   std::string line = "tidemill: cannot run";
   if (!program.empty()) line.append(" '").append(program.substr(0, kNameShown)).append("'");
   return line.append(": ").append(why).append("\n");
+}
+
+std::string NoSecretFiles(std::string_view why) {
+  return std::string("tidemill: cannot write its secret files: ").append(why).append("\n");
 }
 
 }  // namespace tidemill

@@ -18,5 +18,6 @@ ItemEnd NotStarted(std::uint64_t number, int error);
 
 // The line in a run's log that says why it was not started.
 std::string CannotRun(std::string_view program, std::string_view why);
+std::string NoSecretFiles(std::string_view why);
 
 }  // namespace tidemill

@@ -44,6 +44,9 @@ class LoopHolder : public EngineHolder {
   void RunUntil(const std::function<bool()>& is_true) override { runner_.RunUntil(is_true); }
   std::vector<std::string> Command(const Play& play) const override {
     if (play.sleeps) return {"/bin/sleep", "1000"};
+    if (play.shows) {
+      return {"/bin/sh", "-c", "cat $TIDEMILL_SECRETS/shown 2>/dev/null || printf none"};
+    }
     return {"/bin/sh", "-c", "printf '%s' '" + play.print + "'; exit " + std::to_string(play.exit)};
   }
 

@@ -12,29 +12,36 @@
 #include <string_view>
 #include <vector>
 
+#include "base/fd.h"
 #include "base/random.h"
 
 namespace tidemill {
 namespace {
 
-constexpr int kFolder = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
+constexpr int kFolder = O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
 
 struct CloseDir {
   void operator()(DIR* dir) const { closedir(dir); }
 };
 using Dir = std::unique_ptr<DIR, CloseDir>;
 
-// Its owner may have shut it. To change the mode of a link would be to change that of its target.
+// Its owner may have shut it. The mode is changed of what was opened, never by name: a name may
+// have come to mean a link, and so a folder of somebody else.
 void Unlock(int at, const char* name) {
-  struct stat status{};
-  const bool known = fstatat(at, name, &status, AT_SYMLINK_NOFOLLOW) == 0;
-  if (known && S_ISDIR(status.st_mode)) fchmodat(at, name, S_IRWXU, 0);
+  const Fd folder(openat(at, name, kFolder | O_PATH));
+  if (!folder) return;
+  chmod(("/proc/self/fd/" + std::to_string(folder.get())).c_str(), S_IRWXU);
 }
 
 Dir OpenDir(int at, const char* name) {
-  Unlock(at, name);
-  const int folder = openat(at, name, kFolder);
-  return Dir(folder < 0 ? nullptr : fdopendir(folder));
+  int folder = openat(at, name, kFolder | O_RDONLY);
+  if (folder < 0 && errno == EACCES) {
+    Unlock(at, name);
+    folder = openat(at, name, kFolder | O_RDONLY);
+  }
+  if (folder < 0) return nullptr;
+  fchmod(folder, S_IRWXU);
+  return Dir(fdopendir(folder));
 }
 
 std::vector<std::string> NamesIn(DIR* dir) {

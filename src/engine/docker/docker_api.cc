@@ -94,6 +94,33 @@ void DockerApi::Connect(Done<DockerVersion> done) {
        });
 }
 
+void DockerApi::Info(Done<DockerInfo> done) {
+  Call({.target = prefix_ + "/info", .timeout = kQuickCall},
+       [done = std::move(done)](Result<HttpResponse> answer) {
+         done(Read<DockerInfo>(answer, ParseDockerInfo));
+       });
+}
+
+void DockerApi::FindNetwork(const std::string& name, Done<DockerNetwork> done) {
+  Call({.target = prefix_ + "/networks/" + PercentEncode(name), .timeout = kQuickCall},
+       [done = std::move(done)](Result<HttpResponse> answer) {
+         done(Read<DockerNetwork>(answer, ParseDockerNetwork));
+       });
+}
+
+void DockerApi::MakeNetwork(const std::string& name, const DockerNetwork& network,
+                            Done<void> done) {
+  Call({.method = "POST",
+        .target = prefix_ + "/networks/create",
+        .body = FormatDockerNetwork(name, network),
+        .timeout = kSlowCall},
+       [done = std::move(done)](Result<HttpResponse> answer) {
+         if (!answer) return done(tl::unexpected(answer.error()));
+         if (IsSuccess(answer->status)) return done({});
+         done(Refused(*answer));
+       });
+}
+
 void DockerApi::FindImage(const std::string& image, Done<DockerImage> done) {
   Call({.target = prefix_ + "/images/" + PercentEncode(image) + "/json", .timeout = kQuickCall},
        [done = std::move(done)](Result<HttpResponse> answer) {

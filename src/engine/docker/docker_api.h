@@ -30,6 +30,10 @@ class DockerApi {
 
   // To be called before all others: agrees on a version.
   void Connect(Done<DockerVersion> done);
+  void Info(Done<DockerInfo> done);
+  // kNotFound: there is no such network.
+  void FindNetwork(const std::string& name, Done<DockerNetwork> done);
+  void MakeNetwork(const std::string& name, const DockerNetwork& network, Done<void> done);
   // kNotFound: it is not on this machine.
   void FindImage(const std::string& image, Done<DockerImage> done);
   // A name that is taken is no error: names are used once, so it is the answer to a repeated call.

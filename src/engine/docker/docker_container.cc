@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/docker/docker_container.h"
 
+#include <sys/resource.h>
+
 #include <algorithm>
 #include <chrono>
 #include <utility>
 
 #include "engine/channel/process_use.h"
+#include "engine/docker/docker_network.h"
 #include "engine/docker/image_name.h"
 
 namespace tidemill {
@@ -25,11 +28,26 @@ constexpr seconds kLastPause{30};
 constexpr std::size_t kPeersMost = 4;
 // More than a build of many processes needs; a fork bomb ends here.
 constexpr std::int64_t kPidsMost = 4096;
+// What databases and web servers ask for, and not the Engine's million or more: programs that close
+// all descriptors one by one would take seconds for it. Where nobody may raise our own limit, the
+// Engine cannot raise a container's either.
+std::int64_t OpenFilesMost() {
+  constexpr rlim_t kWanted = 65'536;
+  rlimit ours{};
+  if (getrlimit(RLIMIT_NOFILE, &ours) != 0) return kWanted;
+  return static_cast<std::int64_t>(std::min(kWanted, ours.rlim_max));
+}
+// Of a /tmp in memory; the container's own limit holds as well.
+constexpr std::int64_t kTmpBytes = std::int64_t{1} << 30;
 
 constexpr char kInitInside[] = "/.tidemill/init";
 constexpr char kRunInside[] = "/.tidemill/run";
 constexpr char kSocketName[] = "agent.sock";
 constexpr char kScratchInside[] = "/.tidemill/scratch";
+constexpr char kSecretsInside[] = "/run/tidemill/secrets";
+// Twice what the secrets of a job can be. Whoever the image's user is makes a folder of its own
+// there.
+constexpr char kSecretsOptions[] = "rw,noexec,nosuid,nodev,size=1m,mode=1777";
 
 class Handle : public Container {
  public:
@@ -57,12 +75,22 @@ void DockerContainer::Open(std::function<void()> on_gone) {
   deps_.images.Get(spec_.image, [self = shared_from_this()](Result<DockerImage> image) {
     if (self->closed_) return;
     if (!image) return self->Fail(std::move(image).error());
-    self->Create(*image);
+    self->image_ = *std::move(image);
+    self->Join();
   });
 }
 
-void DockerContainer::Create(const DockerImage& image) {
-  image_ = image;
+// Somebody may have removed the network since the last container.
+void DockerContainer::Join() {
+  if (spec_.policy.no_network) return Create();
+  EnsureNetwork(deps_.api, [self = shared_from_this()](Result<void> ensured) {
+    if (self->closed_ || self->ending_) return;
+    if (!ensured) return self->Fail(std::move(ensured).error());
+    self->Create();
+  });
+}
+
+void DockerContainer::Create() {
   auto folder = deps_.folders.Make();
   if (!folder) return Fail(std::move(folder).error());
   folder_ = *std::move(folder);
@@ -92,10 +120,19 @@ DockerCreate DockerContainer::CreateBody() const {
   create.mounts = {{deps_.init_path, kInitInside, true},
                    {path + "/run", kRunInside, true},
                    {path + "/scratch", kScratchInside, false}};
+  if (spec_.secret_files) {
+    create.command.insert(create.command.end(), {"--secrets", kSecretsInside});
+    create.tmpfs = {{kSecretsInside, kSecretsOptions}};
+  }
   create.nano_cpus = spec_.limits.millicpus * kNanoOfMilli;
   create.memory_bytes = spec_.limits.memory_bytes;
   create.shm_bytes = spec_.shm_bytes;
   create.pids = kPidsMost;
+  create.open_files = OpenFilesMost();
+  create.network = spec_.policy.no_network ? "none" : kDockerNetwork;
+  create.no_capabilities = spec_.policy.no_capabilities;
+  create.read_only_root = spec_.policy.read_only_root;
+  create.tmp_bytes = kTmpBytes;
   return create;
 }
 

@@ -34,8 +34,8 @@ struct DockerDeps {
 
 // One container of the Engine, from the wish for it until nothing of it is left.
 //
-//   image ──▶ create ──▶ start ──▶ greet ──Hello──▶ open ──destroyed, broken──▶ ending ──▶ gone
-//     └─────────┴──────────┴──────────┴─────failed──────────────────────────────▲
+//   image ─▶ join ─▶ create ─▶ start ─▶ greet ──Hello──▶ open ──destroyed, broken─▶ ending ─▶ gone
+//     └───────┴────────┴─────────┴────────┴─────failed──────────────────────────────▲
 //
 // Loop thread only. Held by its engine until it is gone, by the calls of it under way, and by the
 // Container of its owner.
@@ -67,7 +67,8 @@ class DockerContainer : public ChannelEvents, public std::enable_shared_from_thi
   void OnBroken(const std::string& reason) override;
 
  private:
-  void Create(const DockerImage& image);
+  void Join();
+  void Create();
   DockerCreate CreateBody() const;
   void Start();
   void Greet();

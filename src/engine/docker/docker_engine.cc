@@ -12,6 +12,8 @@
 #include "engine/docker/docker_api.h"
 #include "engine/docker/docker_container.h"
 #include "engine/docker/docker_images.h"
+#include "engine/docker/docker_network.h"
+#include "engine/docker/firewall.h"
 
 namespace tidemill {
 namespace {
@@ -49,7 +51,8 @@ struct DockerEngine::State {
         options(std::move(some_options)),
         folders(loop, options.state_folder),
         api(loop, options.socket_path),
-        images(loop, api) {}
+        images(loop, api),
+        firewall(loop, {kDockerBridge, options.socket_path, options.nft}) {}
 
   bool IsOurs(const std::string& name) const {
     return std::any_of(containers.begin(), containers.end(),
@@ -66,14 +69,54 @@ struct DockerEngine::State {
     });
   }
 
+  // The network, then the rules before it. What fails is told by `open`, and by the next Open.
+  void Shut(const std::function<void()>& done) {
+    EnsureNetwork(api, [this, done](const Result<void>& ensured) {
+      network_trouble = ensured ? "" : ensured.error().reason;
+      firewall.Apply(done);
+    });
+  }
+
+  // An Engine that is restarted may have other abilities.
+  void ShutLater() {
+    loop.Cancel(shut_timer);
+    shut_timer = loop.After(options.shut_every, [this] {
+      api.Info([this](const Result<DockerInfo>& info) {
+        if (info) docker = *info;
+        Shut([this] { ShutLater(); });
+      });
+    });
+  }
+
+  // Why the network of containers is not known to be shut; empty: it is.
+  std::string open() const { return network_trouble.empty() ? firewall.open() : network_trouble; }
+
+  // Why this machine may not run containers under such a policy; empty: it may. The next Recover
+  // looks again, so whoever mends it need not restart anything of ours.
+  std::string Refuses(const ContainerPolicy& policy) const {
+    if (policy.user_namespace && !docker.remaps_users) {
+      return "the pool wants containers whose root is nobody on the machine, and this Docker "
+             "Engine does not remap users: put \"userns-remap\": \"default\" into "
+             "/etc/docker/daemon.json and restart it";
+    }
+    if (policy.firewall && !policy.no_network && !open().empty()) {
+      return "the pool wants machines that shut their metadata and ports to containers: " + open();
+    }
+    return "";
+  }
+
   AsioLoop& loop;
   const DockerEngineOptions options;
   ContainerFolders folders;
   // What a call under way holds of the containers is dropped with `api`, after the set of them.
   DockerApi api;
   DockerImages images;
+  Firewall firewall;
+  DockerInfo docker;
+  std::string network_trouble = "nobody has looked yet";
   std::set<std::shared_ptr<DockerContainer>> containers;
   TimerId sweep_timer = TimerId::kNone;
+  TimerId shut_timer = TimerId::kNone;
   // Tells a sweep under way whether this is still there.
   const std::shared_ptr<char> alive = std::make_shared<char>();
 };
@@ -118,17 +161,28 @@ DockerEngine::DockerEngine(AsioLoop& loop, DockerEngineOptions options)
 
 DockerEngine::~DockerEngine() {
   state_->loop.Cancel(state_->sweep_timer);
+  state_->loop.Cancel(state_->shut_timer);
   for (const auto& container : state_->containers) container->Close();
 }
 
+// Version, abilities, network, rules, and last what an earlier life has left.
 void DockerEngine::Recover(Done<EngineInfo> done) {
   State* const state = state_.get();
   state->api.Connect([state, done = std::move(done)](Result<DockerVersion> version) {
     if (!version) return done(tl::unexpected(version.error()));
-    state->Sweep([state, done, name = "docker " + version->version](Result<void> swept) {
-      state->SweepLater();
-      if (!swept) return done(tl::unexpected(swept.error()));
-      done(EngineInfo{name, true});
+    EngineInfo info{.name = "docker " + version->version, .enforces = true};
+    if (!version->runc.empty()) info.runtime = "runc " + version->runc;
+    state->api.Info([state, done, info](const Result<DockerInfo>& docker) {
+      if (!docker) return done(tl::unexpected(docker.error()));
+      state->docker = *docker;
+      state->Shut([state, done, info] {
+        state->ShutLater();
+        state->Sweep([state, done, info](Result<void> swept) {
+          state->SweepLater();
+          if (!swept) return done(tl::unexpected(swept.error()));
+          done(info);
+        });
+      });
     });
   });
 }
@@ -136,6 +190,13 @@ void DockerEngine::Recover(Done<EngineInfo> done) {
 void DockerEngine::Open(const ContainerSpec& spec, ContainerEvents& events,
                         Done<std::unique_ptr<Container>> done) {
   State* const state = state_.get();
+  if (const std::string why = state->Refuses(spec.policy); !why.empty()) {
+    state->loop.After(Duration::zero(),
+                      [done = std::move(done), why, alive = std::weak_ptr<char>(state->alive)] {
+                        if (!alive.expired()) done(Fail(Code::kUnavailable, why));
+                      });
+    return;
+  }
   const DockerDeps deps{state->loop,
                         state->api,
                         state->images,
@@ -150,5 +211,7 @@ void DockerEngine::Open(const ContainerSpec& spec, ContainerEvents& events,
 }
 
 std::size_t DockerEngine::containers() const { return state_->containers.size(); }
+
+std::string DockerEngine::open_network() const { return state_->open(); }
 
 }  // namespace tidemill

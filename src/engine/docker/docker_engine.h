@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <memory>
 #include <string>
@@ -16,11 +17,15 @@ struct DockerEngineOptions {
   std::string init_path = {};     // of tidemill-init; containers mount it
   // What tells our containers from those of other agents of this machine.
   std::string agent_id = {};
+  std::string nft = {};  // the program that sets firewall rules; empty: it is looked for
+  // Somebody who flushes the machine's rules leaves metadata open for no longer than this.
+  std::chrono::seconds shut_every{60};
 };
 
 // Runs items in containers of a Docker Engine. Nothing of a container outlives it: not its folder,
 // not its file system. What a crash leaves is found by its label, at Recover and every 30 seconds.
-// Loop thread only.
+// Containers are in a network of our own, behind rules of our own; both are put back in time
+// if somebody has removed them. Loop thread only.
 class DockerEngine : public Engine {
  public:
   DockerEngine(AsioLoop& loop, DockerEngineOptions options);
@@ -30,6 +35,7 @@ class DockerEngine : public Engine {
   void Open(const ContainerSpec& spec, ContainerEvents& events,
             Done<std::unique_ptr<Container>> done) override;
   std::size_t containers() const override;
+  std::string open_network() const override;
 
  private:
   class Sweeper;

@@ -23,62 +23,12 @@ std::string FromEnvironment(const char* name) {
 
 INSTANTIATE_TEST_SUITE_P(Docker, EngineTest, testing::Values(kMakeDocker));
 INSTANTIATE_TEST_SUITE_P(Docker, RealEngineTest, testing::Values(kMakeDocker));
+INSTANTIATE_TEST_SUITE_P(Remapped, EngineTest, testing::Values(kMakeRemappedDocker));
+INSTANTIATE_TEST_SUITE_P(Remapped, RealEngineTest, testing::Values(kMakeRemappedDocker));
 
 namespace {
 
-class DockerEngineTest : public RealEngineTest {
- protected:
-  ContainerSpec SpecOf(const std::string& kind) {
-    ContainerSpec spec = holder().Spec();
-    spec.image = "tidemill-test/" + kind;
-    return spec;
-  }
-  void OpenImage(const std::string& kind) {
-    auto opened = TryOpen(SpecOf(kind));
-    ASSERT_TRUE(opened) << opened.error().reason;
-    container_ = *std::move(opened);
-  }
-  // What one run of a shell command prints.
-  std::string Print(const std::string& script) {
-    const std::uint64_t number = ++last_;
-    container_->Run(Shell(number, script));
-    const std::size_t before = events_.ends.size();
-    RunUntilEnds(before + 1);
-    return LogOf(number);
-  }
-  // What the image makes of these.
-  std::string PrintOwn(std::optional<std::vector<std::string>> entrypoint,
-                       std::optional<std::vector<std::string>> command) {
-    ItemRun run = ItemOf(++last_, {});
-    run.entrypoint = std::move(entrypoint);
-    run.command = std::move(command);
-    container_->Run(run);
-    const std::size_t before = events_.ends.size();
-    RunUntilEnds(before + 1);
-    return LogOf(run.number);
-  }
-  std::string Inspect() { return Docker("GET", "/containers/" + OnlyContainer() + "/json"); }
-  std::string OnlyContainer() {
-    for (const auto& each : std::filesystem::directory_iterator(folder_ + "/containers")) {
-      return "tidemill-" + each.path().filename().string();
-    }
-    return "none";
-  }
-  std::string Docker(const std::string& method, const std::string& target) {
-    std::string body;
-    bool done = false;
-    HttpClient client(static_cast<DockerHolder&>(holder()).loop(),
-                      {.host = "docker", .unix_path = DockerSocket()});
-    client.Send({.method = method, .target = target}, [&](Result<HttpResponse> answer) {
-      body = answer ? answer->body : answer.error().reason;
-      done = true;
-    });
-    holder().RunUntil([&] { return done; });
-    return body;
-  }
-
-  std::uint64_t last_ = 0;
-};
+class DockerEngineTest : public DockerTest {};
 
 INSTANTIATE_TEST_SUITE_P(Docker, DockerEngineTest, testing::Values(kMakeDocker));
 

@@ -20,6 +20,7 @@ class FakeHolder : public EngineHolder {
       const auto& words = *run.command;
       FakeRun fake{.exit = std::stoi(words[1]), .log = words[0]};
       if (words[2] == "sleeps") fake.takes = std::chrono::hours(1);
+      if (words[2] == "shows") fake.log = Shown(run);
       return fake;
     };
     engine_ = std::make_unique<FakeEngine>(loop_, std::move(play));
@@ -28,7 +29,8 @@ class FakeHolder : public EngineHolder {
   void DestroyEngine() override { engine_.reset(); }
   ContainerSpec Spec() const override { return {}; }
   std::vector<std::string> Command(const Play& play) const override {
-    return {play.print, std::to_string(play.exit), play.sleeps ? "sleeps" : ""};
+    const char* more = play.sleeps ? "sleeps" : play.shows ? "shows" : "";
+    return {play.print, std::to_string(play.exit), more};
   }
   void RunUntil(const std::function<bool()>& is_true) override {
     constexpr int kSteps = 100'000;
@@ -39,6 +41,13 @@ class FakeHolder : public EngineHolder {
   }
 
  private:
+  static std::string Shown(const ItemRun& run) {
+    for (const SecretFile& file : run.secret_files) {
+      if (file.name == "shown") return file.content;
+    }
+    return "none";
+  }
+
   SeededRandom random_{1};
   VirtualLoop loop_{random_};
   std::unique_ptr<FakeEngine> engine_;

@@ -19,8 +19,8 @@ struct FakeEngine::State {
 
 class FakeEngine::FakeContainer : public Container {
  public:
-  FakeContainer(std::shared_ptr<State> state, ContainerEvents& events)
-      : state_(std::move(state)), events_(events) {
+  FakeContainer(std::shared_ptr<State> state, ContainerEvents& events, bool secret_files)
+      : state_(std::move(state)), events_(events), secret_files_(secret_files) {
     state_->containers.insert(this);
   }
   ~FakeContainer() override { state_->containers.erase(this); }
@@ -36,7 +36,8 @@ class FakeEngine::FakeContainer : public Container {
       if (waiting.run.number != number || waiting.stopped) continue;
       waiting.stopped = true;
       if (&waiting == &runs_.front()) {
-        Later(Duration::zero(), [this, number] { EndFirst(number, ItemEnd::How::kStopped, 143); });
+        Later(state_->play.stopping,
+              [this, number] { EndFirst(number, ItemEnd::How::kStopped, 143); });
       }
     }
   }
@@ -76,14 +77,18 @@ class FakeEngine::FakeContainer : public Container {
       return Later(Duration::zero(),
                    [this, number] { EndFirst(number, ItemEnd::How::kStopped, 0); });
     }
+    if (!first.run.secret_files.empty() && !secret_files_) {
+      return Later(Duration::zero(),
+                   [this, number] { EndFirst(number, ItemEnd::How::kNotStarted, 126); });
+    }
     first.began = state_->loop.Now();
     const FakeRun play = state_->play.run(first.run);
     const Duration timeout = first.run.timeout;
     const bool is_late = timeout > Duration::zero() && play.takes > timeout;
     Later(is_late ? timeout : play.takes, [this, number, play, is_late] {
       if (runs_.empty() || runs_.front().run.number != number) return;  // it was stopped
-      if (play.ends_container) return events_.OnGone("the play says so");
       if (!play.log.empty()) events_.OnLog(number, play.log);
+      if (play.ends_container) return events_.OnGone("the play says so");
       EndFirst(number, is_late ? ItemEnd::How::kTimedOut : ItemEnd::How::kExited,
                is_late ? 143 : play.exit);
     });
@@ -107,6 +112,7 @@ class FakeEngine::FakeContainer : public Container {
 
   const std::shared_ptr<State> state_;
   ContainerEvents& events_;
+  const bool secret_files_;
   const std::shared_ptr<char> alive_ = std::make_shared<char>();
   std::deque<Waiting> runs_;
   bool usable_ = true;
@@ -137,7 +143,7 @@ void FakeEngine::Open(const ContainerSpec& spec, ContainerEvents& events,
     if (!state->alive) return;
     const Result<void> answer = state->play.open(spec);
     if (answer) {
-      done(std::make_unique<FakeContainer>(state, events));
+      done(std::make_unique<FakeContainer>(state, events, spec.secret_files));
     } else {
       done(tl::unexpected(answer.error()));
     }
@@ -145,6 +151,8 @@ void FakeEngine::Open(const ContainerSpec& spec, ContainerEvents& events,
 }
 
 std::size_t FakeEngine::containers() const { return state_->opening + state_->containers.size(); }
+
+std::string FakeEngine::open_network() const { return state_->play.open_network(); }
 
 void FakeEngine::LoseAll(const std::string& reason) {
   for (FakeContainer* container : state_->containers) container->Lose(reason);

@@ -30,9 +30,12 @@ class FakeEngine : public Engine {
     std::function<Result<void>(const ContainerSpec&)> open = [](const ContainerSpec&) {
       return Result<void>();
     };
+    std::function<std::string()> open_network = [] { return std::string(); };
     Duration opening = std::chrono::milliseconds(300);
     // Between the end of a container and OnGone.
     Duration explaining = std::chrono::milliseconds(100);
+    // Between Stop and the end of a run, if it does not end by itself before.
+    Duration stopping = Duration::zero();
   };
 
   FakeEngine(Loop& loop, Play play);
@@ -42,6 +45,7 @@ class FakeEngine : public Engine {
   void Open(const ContainerSpec& spec, ContainerEvents& events,
             Done<std::unique_ptr<Container>> done) override;
   std::size_t containers() const override;
+  std::string open_network() const override;
 
   // All containers end by themselves, as when an engine is restarted.
   void LoseAll(const std::string& reason);

@@ -56,7 +56,8 @@ class Box : public ChannelEvents, public std::enable_shared_from_this<Box> {
   ~Box() override { loop_.Cancel(timer_); }
 
   // `on_gone` is called when nothing is left.
-  Result<void> Start(const std::string& init_path, std::function<void()> on_gone);
+  Result<void> Start(const std::string& init_path, bool secret_files,
+                     std::function<void()> on_gone);
   void Run(const ItemRun& run) {
     if (channel_) channel_->Run(WithScratch(run), PlainArgv(run));
   }
@@ -101,7 +102,7 @@ class Box : public ChannelEvents, public std::enable_shared_from_this<Box> {
     return run;
   }
   // Our end of its stream.
-  Result<Fd> StartInit(const std::string& init_path);
+  Result<Fd> StartInit(const std::string& init_path, bool secret_files);
   void End();
   void OnExit(int status);
 
@@ -130,23 +131,28 @@ class ProcessContainer : public Container {
   const std::shared_ptr<Box> box_;
 };
 
-Result<Fd> Box::StartInit(const std::string& init_path) {
+Result<Fd> Box::StartInit(const std::string& init_path, bool secret_files) {
+  std::vector<std::string> argv = {init_path, "--fd", std::to_string(kChildFd), "--scratch",
+                                   folders_.PathOf(name_) + "/scratch"};
+  if (secret_files) {
+    TIDEMILL_TRY(std::string secrets, folders_.MakeSecrets(name_));
+    argv.insert(argv.end(), {"--secrets", std::move(secrets)});
+  }
   int ends[2];
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
     return Fail(Code::kUnavailable, std::string("socketpair: ") + strerror(errno));
   }
   Fd ours(ends[0]);
-  TIDEMILL_TRY(child_, Child::Start(loop_,
-                                    {init_path, "--fd", std::to_string(kChildFd), "--scratch",
-                                     folders_.PathOf(name_) + "/scratch"},
-                                    Fd(ends[1]), [this](int status) { OnExit(status); }));
+  TIDEMILL_TRY(child_,
+               Child::Start(loop_, argv, Fd(ends[1]), [this](int status) { OnExit(status); }));
   return ours;
 }
 
-Result<void> Box::Start(const std::string& init_path, std::function<void()> on_gone) {
+Result<void> Box::Start(const std::string& init_path, bool secret_files,
+                        std::function<void()> on_gone) {
   on_gone_ = std::move(on_gone);
   TIDEMILL_TRY(name_, folders_.Make());
-  auto ours = StartInit(init_path);
+  auto ours = StartInit(init_path, secret_files);
   if (!ours) {
     folders_.Remove(name_, [] {});
     return tl::unexpected(ours.error());
@@ -215,13 +221,14 @@ void ProcessEngine::Recover(Done<EngineInfo> done) {
                      });
 }
 
-void ProcessEngine::Open(const ContainerSpec&, ContainerEvents& events,
+void ProcessEngine::Open(const ContainerSpec& spec, ContainerEvents& events,
                          Done<std::unique_ptr<Container>> done) {
   State* const state = state_.get();
   const auto box = std::make_shared<Box>(state->loop, state->folders, events, done);
-  auto started = box->Start(state->options.init_path, [state, key = box.get()] {
+  const auto forget = [state, key = box.get()] {
     std::erase_if(state->boxes, [key](const auto& each) { return each.get() == key; });
-  });
+  };
+  auto started = box->Start(state->options.init_path, spec.secret_files, forget);
   if (started) {
     state->boxes.insert(box);
     return;

@@ -36,6 +36,55 @@ INSTANTIATE_TEST_SUITE_P(Process, RealEngineTest, testing::Values(kMake));
 
 namespace {
 
+class ProcessSecretsTest : public RealEngineTest {
+ protected:
+  // The folder of the secrets of a run that goes on, from what it wrote.
+  std::string RunOneThatStays() {
+    ItemRun run = Shell(1, "echo $TIDEMILL_SECRETS; sleep 1000; true");
+    run.secret_files = {{"a", "canary"}};
+    container_->Run(run);
+    holder().RunUntil([&] { return LogOf(1).ends_with("\n"); });
+    return LogOf(1).substr(0, LogOf(1).size() - 1);
+  }
+};
+
+INSTANTIATE_TEST_SUITE_P(Process, ProcessSecretsTest, testing::Values(kMake));
+
+TEST_P(ProcessSecretsTest, AreRemovedWithTheirContainerHoweverItEnds) {
+  for (const bool kill_init : {false, true}) {
+    events_ = {};
+    OpenForSecrets();
+    const std::filesystem::path folder = RunOneThatStays();
+    EXPECT_TRUE(folder.string().starts_with("/dev/shm/tidemill-")) << folder;
+    EXPECT_TRUE(std::filesystem::exists(folder / "a"));
+    if (kill_init) {
+      const pid_t init = Init();
+      ASSERT_GT(init, 1);
+      ASSERT_EQ(kill(init, SIGKILL), 0);
+      holder().RunUntil([&] { return !events_.gone.empty(); });
+    }
+    container_.reset();
+    RunUntilNothingIsLeft();
+    EXPECT_FALSE(std::filesystem::exists(folder.parent_path()));
+  }
+}
+
+// Neither the agent nor init had a chance to clean up.
+TEST_P(ProcessSecretsTest, AreRemovedByTheNextAgent) {
+  OpenForSecrets();
+  const std::filesystem::path folder = RunOneThatStays();
+  const std::string name = folder.parent_path().filename().string().substr(9);
+  container_.reset();
+  holder_.reset();
+  ASSERT_FALSE(std::filesystem::exists(folder));
+  std::filesystem::create_directories(folder_ + "/containers/" + name);
+  std::filesystem::create_directories(folder);
+  holder_ = GetParam()(folder_);
+  Recover();
+  holder().RunUntil([&] { return !std::filesystem::exists(folder.parent_path()); });
+  EXPECT_FALSE(std::filesystem::exists(folder.parent_path()));
+}
+
 TEST(PlainArgv, IsTheEntrypointAndThenTheCommand) {
   ItemRun run;
   run.command = std::vector<std::string>{"b", "c"};
