@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/limits.h"
 #include "base/loop.h"
 #include "model/ids.h"
 #include "model/lease.h"
@@ -25,6 +26,10 @@ struct Ask {
 // One agent's sync, as the store carries it out.
 struct SyncOrder {
   SessionId session;
+  std::string token;  // as in SessionPass
+  std::string spare;  // the token that it gets if its own has grown old; empty: none
+  Duration token_life = limits::kSessionTokenLife;
+  std::string address;         // where it came from
   Duration life{};             // how long the session lives on from now
   std::vector<LeaseId> known;  // the leases the agent holds
   std::vector<Settlement> settlements;
@@ -51,11 +56,15 @@ struct Refusal {
 };
 
 struct SyncResult {
-  bool lost = false;          // there is no such session, or it is dead; all else is empty
+  // There is no such session, or it is dead, or the token is not its own; all else is empty.
+  bool lost = false;
+  std::string token;          // use this one from now on; empty: go on with the one you have
   bool draining = false;      // gets no new leases
   std::vector<Grant> grants;  // active leases that the agent did not know, or else a new one
   std::vector<LeaseId> gone;  // known to the agent, not active: stop these items, report nothing
   std::vector<Refusal> refused;
+  std::string project;      // the session's
+  std::string before_from;  // where its last sync came from, if it was another address
   bool operator==(const SyncResult&) const = default;
 };
 

@@ -19,17 +19,30 @@ namespace tidemill {
 // only the reaper's commit makes it dead, so a late agent that nobody has reaped goes on.
 enum class SessionState : std::int16_t { kAlive = 0, kDraining = 1, kDead = 2 };
 
+// What an agent shows with each call. The token is a secret of an hour, turned over by syncs;
+// stores keep no more of it than its hash.
+struct SessionPass {
+  SessionId session;
+  std::string token;
+  bool operator==(const SessionPass&) const = default;
+};
+
 struct NewSession {
   SessionId id;  // made by the agent, so that the call may be repeated
   std::string machine;
+  std::string project;
   std::string pool;
   Resources shape;
-  Duration life{};  // without a sync for this long it may be reaped
+  Duration life{};          // without a sync for this long it may be reaped
+  std::string machine_key;  // see JoinRequest
+  std::string token;        // that the agent is given
+  std::string address;      // where it joined from
 };
 
 struct Session {
   SessionId id;
   std::string machine;
+  std::string project;
   std::string pool;
   Resources shape;
   SessionState state = SessionState::kAlive;

@@ -10,6 +10,14 @@
 
 namespace tidemill {
 
+// A secret of the project, as the items of a job get it.
+struct SecretUse {
+  std::string secret;  // its name in the project
+  std::string env;     // the variable that holds it; or
+  std::string file;    // the file below $TIDEMILL_SECRETS that holds it: just one of the two is set
+  bool operator==(const SecretUse&) const = default;
+};
+
 // What is run for the items of a job: the part of a spec's document that agents read. The other
 // part, what servers decide by, is JobSpec.
 struct RunSpec {
@@ -20,10 +28,11 @@ struct RunSpec {
   std::map<std::string, std::string> env;
   std::map<std::string, std::string> params;  // what {params.name} stands for
   std::map<std::string, std::string> labels;  // for people; nothing reads them
-  std::int64_t shm_bytes = 0;                 // 0: the engine's own default
-  std::int64_t disk_bytes = 0;                // asked for; nothing enforces it yet
-  std::chrono::milliseconds timeout{0};       // 0: none
-  std::chrono::milliseconds grace{10'000};    // between SIGTERM and SIGKILL
+  std::vector<SecretUse> secrets;
+  std::int64_t shm_bytes = 0;               // 0: the engine's own default
+  std::int64_t disk_bytes = 0;              // asked for; nothing enforces it yet
+  std::chrono::milliseconds timeout{0};     // 0: none
+  std::chrono::milliseconds grace{10'000};  // between SIGTERM and SIGKILL
   bool operator==(const RunSpec&) const = default;
 };
 

@@ -10,6 +10,7 @@
 #include "model/ids.h"
 #include "model/job.h"
 #include "model/lease.h"
+#include "model/policy.h"
 #include "model/session.h"
 
 // What agents say to servers. The answers are Joined and SyncResult.
@@ -18,8 +19,12 @@ namespace tidemill {
 struct JoinRequest {
   SessionId session;  // made by the agent, so that it may ask again
   std::string machine;
-  std::string pool;
+  // Made on the machine and kept there: whoever joins under its name later must have it too.
+  std::string machine_key;
+  // A pool's, which says where the machine belongs; or the session's own, to go on with it.
+  std::string join_token;
   Resources shape;
+  std::string address = {};  // where it came from; the server knows
 };
 
 // What an agent is told when it joins.
@@ -28,6 +33,9 @@ struct Joined {
   SessionState state = SessionState::kAlive;
   Duration heartbeat{};  // a sync is due this often
   Duration life{};       // without a sync for this long the session may end
+  std::string token = {};
+  ContainerPolicy policy = {};  // of its pool
+  std::int64_t log_bytes = 0;   // that one attempt may write, by its project; 0: as the agent likes
   bool operator==(const Joined&) const = default;
 };
 
@@ -47,6 +55,8 @@ struct Trouble {
 
 struct SyncRequest {
   SessionId session;
+  std::string token;           // as in SessionPass
+  std::string address = {};    // where it came from; the server knows
   Resources free{0, 0};        // what its running items leave over
   std::vector<LeaseId> known;  // the leases it holds
   std::vector<Settlement> settlements;

@@ -9,6 +9,7 @@
 #include "base/limits.h"
 #include "model/job.h"
 #include "wire/json.h"
+#include "wire/policy_json.h"
 #include "wire/runs.h"
 #include "wire/status_json.h"
 
@@ -22,6 +23,7 @@ using json::Value;
 constexpr std::int64_t kMostInt32 = std::numeric_limits<std::int32_t>::max();
 // Jobs that one agent has run items of since its last sync.
 constexpr std::size_t kMostMeasured = 256;
+constexpr std::size_t kMostToken = 100;
 constexpr std::int64_t kMostRunMs = std::int64_t{1} << 50;
 
 std::int64_t MillisecondsOf(Duration duration) {
@@ -179,7 +181,7 @@ std::string FormatJoinRequest(const JoinRequest& request) {
   out.push_back(',');
   Append(out, "session", ToString(request.session));
   out.append(",\"machine\":").append(json::Quoted(request.machine));
-  out.append(",\"pool\":").append(json::Quoted(request.pool));
+  json::AppendText(out, "machine_key", request.machine_key);
   return out.append(",\"resources\":").append(json::ResourcesText(request.shape)).append("}");
 }
 
@@ -196,11 +198,8 @@ Result<JoinRequest> ParseJoinRequest(std::string_view body) {
   JoinRequest request;
   TIDEMILL_TRY(request.session, fields.Id<SessionId>("session"));
   TIDEMILL_TRY(request.machine, fields.Text("machine", {.most_bytes = limits::kMachineNameBytes}));
-  TIDEMILL_TRY(request.pool,
-               fields.Text("pool", {.most_bytes = limits::kNameBytes, .absent = "default"}));
-  if (!IsName(request.pool)) {
-    return json::Wrong(fields.In("pool"), "must be letters, digits, '.', '_' and '-'");
-  }
+  TIDEMILL_TRY(request.machine_key,
+               fields.Text("machine_key", {.most_bytes = limits::kMachineNameBytes}));
   TIDEMILL_TRY(request.shape, json::ReadResources(fields, "resources"));
   return request;
 }
@@ -216,6 +215,9 @@ std::string FormatJoinAnswer(const Joined& answer) {
   Append(out, "session_ms", MillisecondsOf(answer.life));
   out.push_back(',');
   Append(out, "version", kAgentVersion);
+  json::AppendText(out, "token", answer.token);
+  json::AppendValue(out, "policy", json::PolicyText(answer.policy));
+  json::AppendNumber(out, "log_bytes", answer.log_bytes);
   return out.append("}");
 }
 
@@ -230,6 +232,9 @@ Result<Joined> ParseJoinAnswer(std::string_view body) {
   TIDEMILL_TRY(const std::int64_t life, fields.Int("session_ms", {.least = 1}));
   answer.heartbeat = std::chrono::milliseconds(heartbeat);
   answer.life = std::chrono::milliseconds(life);
+  TIDEMILL_TRY(answer.token, fields.Text("token", {.most_bytes = kMostToken}));
+  TIDEMILL_TRY(answer.policy, json::ReadPolicy(fields, "policy"));
+  TIDEMILL_TRY(answer.log_bytes, fields.Int("log_bytes", {.absent = 0}));
   return answer;
 }
 
@@ -306,7 +311,9 @@ std::string FormatSyncResult(const SyncResult& result) {
     Append(out, "seq", refusal.seq);
     out.append(",\"reason\":").append(json::Quoted(refusal.reason)).append("}");
   });
-  return out.append(result.draining ? ",\"draining\":true}" : ",\"draining\":false}");
+  json::AppendFlag(out, "draining", result.draining);
+  if (!result.token.empty()) json::AppendText(out, "token", result.token);
+  return out.append("}");
 }
 
 Result<SyncResult> ParseSyncResult(std::string_view body, SessionId session) {
@@ -331,6 +338,7 @@ Result<SyncResult> ParseSyncResult(std::string_view body, SessionId session) {
         return {};
       }));
   TIDEMILL_TRY(result.draining, fields.Flag("draining", false));
+  TIDEMILL_TRY(result.token, fields.Text("token", {.most_bytes = kMostToken, .absent = ""}));
   return result;
 }
 

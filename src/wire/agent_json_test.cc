@@ -236,15 +236,20 @@ TEST(SyncJson, FieldsOfNewerVersionsArePassedOver) {
 }
 
 TEST(JoinJson, ComesBackAsItWent) {
-  const JoinRequest request{{1, 2}, "i-0fe2 \"spot\"", "spot-c6i", {1500, 1 << 30}};
+  const JoinRequest request{{1, 2}, "i-0fe2 \"spot\"", "key", "", {1500, 1 << 30}};
   const auto back = ParseJoinRequest(FormatJoinRequest(request));
   ASSERT_TRUE(back);
   EXPECT_EQ(back->session, request.session);
   EXPECT_EQ(back->machine, request.machine);
-  EXPECT_EQ(back->pool, request.pool);
+  EXPECT_EQ(back->machine_key, request.machine_key);
   EXPECT_EQ(back->shape, request.shape);
 
-  const Joined answer{{1, 2}, SessionState::kDraining, milliseconds(10000), milliseconds(60000)};
+  const Joined answer{{1, 2},
+                      SessionState::kDraining,
+                      milliseconds(10000),
+                      milliseconds(60000),
+                      "token",
+                      {.no_capabilities = true, .firewall = true}};
   EXPECT_EQ(*ParseJoinAnswer(FormatJoinAnswer(answer)), answer);
 }
 

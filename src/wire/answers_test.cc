@@ -119,7 +119,7 @@ TEST(Answers, StatsComeBackAsTheyWent) {
 
 TEST(Answers, MachinesComeBackAsTheyWent) {
   ListedMachine machine;
-  machine.session = {{1, 2}, "i-0fe2", "spot", {8000, 1 << 30}, SessionState::kDraining};
+  machine.session = {{1, 2}, "i-0fe2", "", "spot", {8000, 1 << 30}, SessionState::kDraining};
   machine.joined_ms = 1'777'636'985'007;
   machine.seen_ms = 1'777'636'995'007;
   machine.items = 12;

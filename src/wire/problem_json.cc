@@ -22,6 +22,10 @@ struct Kind {
 constexpr std::array kKinds = {
     Kind{Code::kInvalid, 400, "invalid", "The request is wrong",
          "Change what the detail names and send it again."},
+    Kind{Code::kNobody, 401, "nobody", "Who are you?",
+         "Show a token that is good here: tidemill login."},
+    Kind{Code::kForbidden, 403, "forbidden", "You may not do this",
+         "Ask whoever runs this server for a token with the role that the detail names."},
     Kind{Code::kNotFound, 404, "not_found", "There is no such thing",
          "Look at what there is: GET /v1/jobs."},
     Kind{Code::kConflict, 409, "conflict", "It is in another state than that",
@@ -56,8 +60,8 @@ const Kind& FindKind(Match match, const Kind& otherwise) {
   return found == kKinds.end() ? otherwise : *found;
 }
 
-const Kind& InternalKind() { return kKinds[7]; }
-static_assert(kKinds[7].code == Code::kInternal);
+const Kind& InternalKind() { return kKinds[9]; }
+static_assert(kKinds[9].code == Code::kInternal);
 
 Problem Make(const Kind& kind, int status, std::string detail) {
   return {status, std::string(kind.name), std::string(kind.title), std::move(detail),

@@ -43,7 +43,7 @@ TEST(Problem, AnswersOfStrangersAreUnderstood) {
   EXPECT_EQ(ParseProblem(502, "<html>bad gateway</html>").code, Code::kUnknown);
   EXPECT_EQ(ParseProblem(410, "").code, Code::kLost);
   EXPECT_EQ(ParseProblem(429, "{\"detail\":7}").code, Code::kExhausted);
-  EXPECT_EQ(ParseProblem(403, "[]").code, Code::kInvalid);
+  EXPECT_EQ(ParseProblem(403, "[]").code, Code::kForbidden);
   EXPECT_EQ(ParseProblem(403, "[]").reason, "the server answered 403");
 }
 

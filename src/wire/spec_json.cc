@@ -13,6 +13,7 @@
 #include "wire/duration.h"
 #include "wire/json.h"
 #include "wire/nearest.h"
+#include "wire/secret_uses.h"
 #include "wire/size.h"
 #include "wire/spec_value.h"
 
@@ -37,14 +38,6 @@ constexpr std::size_t kNames = 256;
 constexpr std::size_t kLabelBytes = 256;
 // A machine that is to go waits for it.
 constexpr std::chrono::hours kMostGrace{1};
-
-bool IsVariable(std::string_view name) {
-  const auto is_letter = [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
-  };
-  const auto is_rest = [&](char c) { return is_letter(c) || (c >= '0' && c <= '9'); };
-  return !name.empty() && is_letter(name.front()) && std::all_of(name.begin(), name.end(), is_rest);
-}
 
 bool IsLabel(std::string_view name) {
   return !name.empty() && std::all_of(name.begin(), name.end(), [](char c) {
@@ -132,7 +125,7 @@ Result<Texts> ReadTexts(const Fields& spec, const TextsRule& rule) {
 
 Result<Texts> ReadEnv(const Fields& spec) {
   TIDEMILL_TRY(Texts env,
-               ReadTexts(spec, {"env", IsVariable,
+               ReadTexts(spec, {"env", json::IsVariable,
                                 "letters, digits and '_', not beginning with a digit", SimpleOf}));
   const auto ours = env.lower_bound("TIDEMILL_");
   if (ours != env.end() && ours->first.starts_with("TIDEMILL_")) {
@@ -269,6 +262,7 @@ Result<RunSpec> ReadRun(const Fields& spec) {
   TIDEMILL_TRY(run.command, ReadList(spec, "command"));
   TIDEMILL_TRY_VOID(CheckLists(run, spec));
   TIDEMILL_TRY(run.env, ReadEnv(spec));
+  TIDEMILL_TRY(run.secrets, json::ReadSecretUses(spec, run.env));
   TIDEMILL_TRY(run.params,
                ReadTexts(spec, {"params", IsParamName, "letters, digits, '_' and '-'", SimpleOf}));
   TIDEMILL_TRY(run.labels, ReadTexts(spec, {"labels", IsLabel,
@@ -281,6 +275,14 @@ Result<RunSpec> ReadRun(const Fields& spec) {
 }
 
 }  // namespace
+
+bool json::IsVariable(std::string_view name) {
+  const auto is_letter = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+  };
+  const auto is_rest = [&](char c) { return is_letter(c) || (c >= '0' && c <= '9'); };
+  return !name.empty() && is_letter(name.front()) && std::all_of(name.begin(), name.end(), is_rest);
+}
 
 Result<std::string> json::ReadJobName(const Fields& fields) {
   TIDEMILL_TRY(const std::string_view name,
@@ -302,8 +304,9 @@ Result<ParsedSpec> json::ReadSpec(const Value& value, const Path& path) {
   for (const std::string_view planned : {"input", "output"}) {
     if (fields.Find(planned) != nullptr) return Wrong(fields.In(planned), "not yet");
   }
-  TIDEMILL_TRY_VOID(fields.Only({"name", "image", "command", "entrypoint", "env", "params",
-                                 "labels", "resources", "timeout", "grace", "retries", "mode"}));
+  TIDEMILL_TRY_VOID(
+      fields.Only({"name", "image", "command", "entrypoint", "env", "secrets", "params", "labels",
+                   "resources", "timeout", "grace", "retries", "mode"}));
   TIDEMILL_TRY(parsed.job.name, ReadJobName(fields));
   TIDEMILL_TRY(parsed.run, ReadRun(fields));
   TIDEMILL_TRY_VOID(ReadResources(fields, parsed));

@@ -25,6 +25,7 @@ TEST(SpecJson, EveryFieldIsRead) {
       "name": "render", "image": "a/b:3", "entrypoint": ["/init", ""],
       "command": ["render", "{item}\n", "{params.q}", "${HOME}", "{}"],
       "env": {"A": "x", "_b1": 4, "C": 0.5, "D": true, "E": ""},
+      "secrets": ["TOKEN", {"name": "db.pass", "env": "DB_PASS"}, {"name": "TOKEN", "file": "t-1"}],
       "params": {"q": 7, "a-b": "{item}"}, "labels": {"team/owner": "me"},
       "resources": {"cpus": 0.5, "memory": "4GiB", "disk": 1000, "shm": "64MiB"},
       "timeout": "1h30m", "grace": 2.5, "retries": 0, "mode": "process"})");
@@ -37,6 +38,7 @@ TEST(SpecJson, EveryFieldIsRead) {
   run.entrypoint = {"/init", ""};
   run.command = {"render", "{item}\n", "{params.q}", "${HOME}", "{}"};
   run.env = {{"A", "x"}, {"_b1", "4"}, {"C", "0.5"}, {"D", "true"}, {"E", ""}};
+  run.secrets = {{"TOKEN", "TOKEN", ""}, {"db.pass", "DB_PASS", ""}, {"TOKEN", "", "t-1"}};
   run.params = {{"q", "7"}, {"a-b", "{item}"}};
   run.labels = {{"team/owner", "me"}};
   run.disk_bytes = 1000;
@@ -71,7 +73,7 @@ TEST(SpecJson, AnUnknownFieldIsNamedWithTheNearest) {
             "resources: unknown field 'memry'; did you mean 'memory'?");
   EXPECT_EQ(WhyNot(R"({"zzzzzzzzzz":1})"),
             "the body: unknown field 'zzzzzzzzzz'; known are 'name' 'image' 'command' 'entrypoint' "
-            "'env' 'params' 'labels' 'resources' 'timeout' 'grace' 'retries' 'mode'");
+            "'env' 'secrets' 'params' 'labels' 'resources' 'timeout' 'grace' 'retries' 'mode'");
   EXPECT_EQ(WhyNot(R"({"input":"{item}"})"), "input: not yet");
   EXPECT_EQ(WhyNot(R"({"resources":{"devices":{}}})"), "resources.devices: not yet");
 }
@@ -118,6 +120,58 @@ TEST(SpecJson, NamesAndTheirTextsAreBounded) {
   for (int i = 1; i < 256; ++i) many += ",\"A" + std::to_string(i) + "\":1";
   EXPECT_EQ(WhyNot(many + "}}"), "");
   EXPECT_EQ(WhyNot(many + ",\"B\":1}}"), "env: has more than 256 names");
+}
+
+std::string WhyNoSecrets(const std::string& list) { return WhyNot("{\"secrets\":" + list + "}"); }
+
+TEST(SpecJson, SecretsAreVariablesOrFiles) {
+  EXPECT_EQ(WhyNoSecrets("[]"), "");
+  EXPECT_EQ(WhyNoSecrets(R"({"A":"b"})"), "secrets: must be an array, not an object");
+  EXPECT_EQ(WhyNoSecrets("[7]"), "secrets[0]: must be an object, not a number");
+  EXPECT_EQ(WhyNoSecrets(R"(["A",{"name":"b","evn":"B"}])"),
+            "secrets[1]: unknown field 'evn'; did you mean 'env'?");
+  constexpr std::string_view kEither =
+      "secrets[0]: say either 'env', the variable that holds it, or 'file', its file's name";
+  EXPECT_EQ(WhyNoSecrets(R"([{"name":"b"}])"), kEither);
+  EXPECT_EQ(WhyNoSecrets(R"([{"name":"b","env":"B","file":"b"}])"), kEither);
+  EXPECT_EQ(WhyNoSecrets(R"([{"env":"B"}])"), "secrets[0].name: is missing");
+}
+
+TEST(SpecJson, SecretsHaveNamesThatFitWhereTheyAreUsed) {
+  constexpr std::string_view kName =
+      " must be letters, digits, '.', '_' and '-', at most 64, and begin with a letter or digit";
+  for (const char* name : {"../x", ".hidden", "a/b", "a b"}) {
+    const std::string quoted = "\"" + std::string(name) + "\"";
+    EXPECT_EQ(WhyNoSecrets("[" + quoted + "]"), "secrets[0]:" + std::string(kName));
+    EXPECT_EQ(WhyNoSecrets("[{\"name\":" + quoted + ",\"env\":\"A\"}]"),
+              "secrets[0].name:" + std::string(kName));
+    EXPECT_EQ(WhyNoSecrets("[{\"name\":\"a\",\"file\":" + quoted + "}]"),
+              "secrets[0].file:" + std::string(kName));
+  }
+  EXPECT_EQ(WhyNoSecrets(R"(["db-password"])"),
+            "secrets[0]: 'db-password' cannot be a variable; write {name: db-password, env: "
+            "VARIABLE} or {name: db-password, file: FILE}");
+  EXPECT_EQ(WhyNoSecrets(R"([{"name":"a","env":"A-B"}])"),
+            "secrets[0].env: must be letters, digits and '_', at most 64, not beginning with a "
+            "digit");
+  EXPECT_NE(WhyNoSecrets("[\"" + std::string(65, 'A') + "\"]"), "");
+  EXPECT_EQ(WhyNoSecrets("[\"" + std::string(64, 'A') + "\"]"), "");
+}
+
+TEST(SpecJson, NoTwoSecretsTakeTheSamePlace) {
+  EXPECT_EQ(WhyNoSecrets(R"(["A",{"name":"b","env":"A"}])"),
+            "secrets[1]: another secret has the variable 'A' already; give this one another");
+  EXPECT_EQ(WhyNoSecrets(R"([{"name":"a","file":"x"},{"name":"b","file":"x"}])"),
+            "secrets[1]: another secret has the file 'x' already; give this one another");
+  EXPECT_EQ(WhyNoSecrets(R"([{"name":"a","file":"A"},{"name":"a","env":"A"}])"), "");
+  EXPECT_EQ(WhyNot(R"({"env":{"A":1},"secrets":["A"]})"),
+            "secrets[0]: the variable 'A' is set by 'env' too; remove one of the two");
+  EXPECT_EQ(WhyNoSecrets(R"([{"name":"a","env":"TIDEMILL_ITEM"}])"),
+            "secrets[0]: names with TIDEMILL_ are set by tidemill itself; choose another 'env'");
+  std::string many = "[\"A0\"";
+  for (int i = 1; i < 16; ++i) many += ",\"A" + std::to_string(i) + "\"";
+  EXPECT_EQ(WhyNoSecrets(many + "]"), "");
+  EXPECT_EQ(WhyNoSecrets(many + ",\"B\"]"), "secrets: has more than 16 elements");
 }
 
 TEST(SpecJson, OtherFieldsAreBounded) {

@@ -3,6 +3,7 @@
 // For the .cc files of wire only, as is json.h.
 
 #include <string>
+#include <string_view>
 
 #include "base/result.h"
 #include "wire/json.h"
@@ -15,5 +16,8 @@ Result<ParsedSpec> ReadSpec(const Value& value, const Path& path);
 
 // The field `name`, as the name of a job; empty if it is absent.
 Result<std::string> ReadJobName(const Fields& fields);
+
+// Of the form that the name of a variable has; its length is not looked at.
+bool IsVariable(std::string_view name);
 
 }  // namespace tidemill::json

@@ -23,7 +23,8 @@ std::string TextIn(const json::Value& object, const char* name) {
 
 std::string FormatUp(const UpFile& file) {
   return "{\"server\":" + json::Quoted(file.server) + ",\"pid\":" + std::to_string(file.pid) +
-         ",\"agent_state\":" + json::Quoted(file.agent_state) + "}\n";
+         ",\"agent_state\":" + json::Quoted(file.agent_state) + ",\"ca\":" + json::Quoted(file.ca) +
+         ",\"token_file\":" + json::Quoted(file.token_file) + "}\n";
 }
 
 Result<UpFile> ParseUp(std::string_view text) {
@@ -34,6 +35,9 @@ Result<UpFile> ParseUp(std::string_view text) {
   TIDEMILL_TRY(file.pid, fields.Int("pid", {.least = 1}));
   TIDEMILL_TRY(file.agent_state,
                fields.Text("agent_state", {.most_bytes = kPathBytes, .absent = ""}));
+  TIDEMILL_TRY(file.ca, fields.Text("ca", {.most_bytes = kPathBytes, .absent = ""}));
+  TIDEMILL_TRY(file.token_file,
+               fields.Text("token_file", {.most_bytes = kPathBytes, .absent = ""}));
   return file;
 }
 

@@ -15,6 +15,8 @@ struct UpFile {
   std::string server;       // its URL
   std::int64_t pid = 0;     // of `tidemill up`
   std::string agent_state;  // the agent's state folder
+  std::string token_file;   // holds the token of whoever runs it
+  std::string ca;           // the file of who vouches for the server
 };
 std::string FormatUp(const UpFile& file);
 Result<UpFile> ParseUp(std::string_view text);

@@ -7,11 +7,14 @@ namespace tidemill {
 namespace {
 
 TEST(UpJson, ReadsWhatItWrote) {
-  const auto file = ParseUp(FormatUp({"http://127.0.0.1:4", 77, "/a \"b\"/agent"}));
+  const auto file =
+      ParseUp(FormatUp({"http://127.0.0.1:4", 77, "/a \"b\"/agent", "/token", "/ca.pem"}));
   ASSERT_TRUE(file) << file.error().reason;
   EXPECT_EQ(file->server, "http://127.0.0.1:4");
   EXPECT_EQ(file->pid, 77);
   EXPECT_EQ(file->agent_state, "/a \"b\"/agent");
+  EXPECT_EQ(file->ca, "/ca.pem");
+  EXPECT_EQ(file->token_file, "/token");
   EXPECT_FALSE(ParseUp(""));
   EXPECT_FALSE(ParseUp("{}"));
 }
