@@ -31,23 +31,26 @@ void JobBoard::Granted(JobId id, std::int64_t items) {
   entry->job.free_items = std::max<std::int64_t>(entry->job.free_items - items, 0);
 }
 
-void JobBoard::Measure(JobId id, std::int64_t items, std::int64_t run_ms) {
-  if (Entry* entry = Find(id)) entry->time.Add(items, run_ms);
+void JobBoard::Measure(const std::string& project, JobId id, std::int64_t items,
+                       std::int64_t run_ms) {
+  Entry* entry = Find(id);
+  if (entry != nullptr && entry->job.project == project) entry->time.Add(items, run_ms);
 }
 
-bool JobBoard::Fits(const Resources& free) const {
-  return std::any_of(jobs_.begin(), jobs_.end(), [&free](const Entry& entry) {
-    return !entry.dry && SlotsIn(free, entry.job.resources) > 0;
+bool JobBoard::Fits(const std::string& project, const Resources& free) const {
+  return std::any_of(jobs_.begin(), jobs_.end(), [&](const Entry& entry) {
+    return entry.IsFor(project) && SlotsIn(free, entry.job.resources) > 0;
   });
 }
 
-std::vector<Ask> JobBoard::AsksFor(const Resources& free, std::int64_t agents, Random& random) {
+std::vector<Ask> JobBoard::AsksFor(const std::string& project, const Resources& free,
+                                   std::int64_t agents, Random& random) {
   std::vector<Ask> asks;
   if (jobs_.empty()) return asks;
   const std::size_t first = turn_++;
   for (std::size_t n = 0; n < jobs_.size() && asks.size() < limits::kAsksPerSync; ++n) {
     const Entry& entry = jobs_[(first + n) % jobs_.size()];
-    if (entry.dry) continue;
+    if (!entry.IsFor(project)) continue;
     const int items = LeaseItems({.slots = SlotsIn(free, entry.job.resources),
                                   .item_ms = entry.time.Mean(),
                                   .free_items = entry.job.free_items,

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <string>
 #include <vector>
 
 #include "base/random.h"
@@ -15,6 +16,7 @@ namespace tidemill {
 // A job that has free items, as of the last look at the store.
 struct BoardJob {
   JobId id;
+  std::string project;
   Resources resources;
   std::int64_t free_items = 0;
 };
@@ -30,13 +32,16 @@ class JobBoard {
   void MarkDry(JobId id);
   void SetCursor(JobId id, std::int32_t chunk) { cursors_[id] = chunk; }
   void Granted(JobId id, std::int64_t items);
-  // Items of the job have run for so long, all together. Nothing is kept of jobs that are not here.
-  void Measure(JobId id, std::int64_t items, std::int64_t run_ms);
+  // Items of the job have run for so long, all together, says an agent of the project. Nothing is
+  // kept of jobs that are not here, nor of other projects'.
+  void Measure(const std::string& project, JobId id, std::int64_t items, std::int64_t run_ms);
 
-  // Whether an agent with so much room could be given something.
-  bool Fits(const Resources& free) const;
+  // Whether an agent of the project with so much room could be given something. A project that is
+  // not known yet is empty: the store grants nothing of another one.
+  bool Fits(const std::string& project, const Resources& free) const;
   // The jobs to try for it, in turn.
-  std::vector<Ask> AsksFor(const Resources& free, std::int64_t agents, Random& random);
+  std::vector<Ask> AsksFor(const std::string& project, const Resources& free, std::int64_t agents,
+                           Random& random);
   // Where the store should look for free chunks of the job first.
   std::int32_t cursor(JobId id) const;
   // Of all jobs that are not dry: no more agents than this could get something.
@@ -47,6 +52,9 @@ class JobBoard {
     BoardJob job;
     ItemTime time;
     bool dry = false;
+    bool IsFor(const std::string& project) const {
+      return !dry && (project.empty() || job.project == project);
+    }
   };
   Entry* Find(JobId id);
   std::vector<Entry> jobs_;

@@ -12,12 +12,12 @@ constexpr Resources kOneCpu{1000, 0};
 constexpr Resources kFourCpus{4000, 8LL << 30};
 
 BoardJob JobWith(std::int64_t number, std::int64_t free_items, Resources resources = kOneCpu) {
-  return {JobId{number}, resources, free_items};
+  return {JobId{number}, "p", resources, free_items};
 }
 
 class JobBoardTest : public ::testing::Test {
  protected:
-  std::vector<Ask> Asks() { return board_.AsksFor(kFourCpus, 1, random_); }
+  std::vector<Ask> Asks() { return board_.AsksFor("p", kFourCpus, 1, random_); }
 
   SeededRandom random_{1};
   JobBoard board_;
@@ -25,7 +25,7 @@ class JobBoardTest : public ::testing::Test {
 
 TEST_F(JobBoardTest, AsksForNothingWhenThereIsNothing) {
   EXPECT_TRUE(Asks().empty());
-  EXPECT_FALSE(board_.Fits(kFourCpus));
+  EXPECT_FALSE(board_.Fits("p", kFourCpus));
 }
 
 TEST_F(JobBoardTest, LetsJobsTakeTurns) {
@@ -55,18 +55,25 @@ TEST_F(JobBoardTest, PassesOverJobsThatDoNotFit) {
 TEST_F(JobBoardTest, DoesNotAskForADryJobBeforeTheNextLook) {
   board_.SetJobs({JobWith(1, 100)});
   board_.MarkDry(JobId{1});
-  EXPECT_FALSE(board_.Fits(kFourCpus));
+  EXPECT_FALSE(board_.Fits("p", kFourCpus));
   EXPECT_TRUE(Asks().empty());
   EXPECT_EQ(board_.free_items(), 0);
   board_.SetJobs({JobWith(1, 100)});
-  EXPECT_TRUE(board_.Fits(kFourCpus));
+  EXPECT_TRUE(board_.Fits("p", kFourCpus));
 }
 
 TEST_F(JobBoardTest, SizesLeasesByWhatItemsHaveTaken) {
   board_.SetJobs({JobWith(1, 100'000)});
   EXPECT_EQ(Asks()[0].max_items, 4);
-  board_.Measure(JobId{1}, 100, 100'000);
+  board_.Measure("p", JobId{1}, 100, 100'000);
   EXPECT_EQ(Asks()[0].max_items, 60);
+}
+
+TEST_F(JobBoardTest, BelievesNoTimesOfOtherProjectsAgents) {
+  board_.SetJobs({JobWith(1, 100'000)});
+  board_.Measure("q", JobId{1}, 100, 0);
+  board_.Measure("", JobId{1}, 100, 0);
+  EXPECT_EQ(Asks()[0].max_items, 4);
 }
 
 TEST_F(JobBoardTest, CountsDownWhatItHasGranted) {
@@ -89,8 +96,8 @@ TEST_F(JobBoardTest, LooksOnFromTheCursorAndFromTheStartAfterEachLook) {
 
 TEST_F(JobBoardTest, RemembersHowLongItemsTakeWhileTheJobIsThere) {
   board_.SetJobs({JobWith(1, 100'000)});
-  board_.Measure(JobId{1}, 100, 100'000);
-  board_.Measure(JobId{2}, 100, 100'000);
+  board_.Measure("p", JobId{1}, 100, 100'000);
+  board_.Measure("p", JobId{2}, 100, 100'000);
   board_.SetJobs({JobWith(1, 100'000), JobWith(2, 100'000)});
   std::map<std::int64_t, int> sizes;
   for (const Ask& ask : Asks()) sizes[ask.job.number] = ask.max_items;

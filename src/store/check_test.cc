@@ -21,7 +21,7 @@ Bits Of(std::initializer_list<int> items) {
 // done and rolled up.
 StoreState Intact() {
   StoreState state;
-  state.sessions.push_back({kSession, "m", "pool", {}, SessionState::kAlive});
+  state.sessions.push_back({kSession, "m", "p", "pool", {}, SessionState::kAlive});
   JobDump& dump = state.jobs.emplace_back();
   dump.job.id = kJob;
   dump.job.spec.name = "job";

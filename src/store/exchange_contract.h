@@ -13,6 +13,8 @@ TEST_P(StoreTest, JoiningAgainAnswersTheSession) {
   NewSession session;
   session.id = SessionId{1, 2};
   session.machine = "m";
+  session.machine_key = "key";
+  session.token = kToken;
   session.life = kLong;
   const Session joined = Must(store().Join(session));
   EXPECT_EQ(joined.state, SessionState::kAlive);
@@ -25,7 +27,7 @@ TEST_P(StoreTest, ASessionThatIsNotThereIsLost) {
   EXPECT_TRUE(result.lost);
   EXPECT_TRUE(result.grants.empty());
   EXPECT_TRUE(result.gone.empty());
-  EXPECT_EQ(CodeOfFailed(store().Drain(SessionId{7, 7})), Code::kLost);
+  EXPECT_EQ(CodeOfFailed(store().Drain(SessionId{7, 7}, "")), Code::kLost);
 }
 
 TEST_P(StoreTest, GrantsTakeTheFirstFreeItems) {
@@ -166,8 +168,8 @@ TEST_P(StoreTest, ADrainingSessionGetsNothingNewAndMayReport) {
   const JobId job = Sealed();
   const SessionId session = Joined();
   const Lease lease = Take(session, job, 2);
-  Must(store().Drain(session));
-  Must(store().Drain(session));
+  Must(store().Drain(session, ""));
+  Must(store().Drain(session, ""));
   const SyncResult result = Sync(Asks(session, job, 2));
   EXPECT_TRUE(result.draining);
   ASSERT_EQ(result.grants.size(), 1u);  // its own, given again
@@ -192,7 +194,7 @@ TEST_P(StoreTest, LeavingGivesAllBackAndEndsTheSession) {
   EXPECT_TRUE(ChunkOf(job).leased.None());
   EXPECT_TRUE(ChunkOf(job).lost1.None());
   EXPECT_TRUE(Sync(order).lost);
-  EXPECT_EQ(CodeOfFailed(store().Drain(session)), Code::kLost);
+  EXPECT_EQ(CodeOfFailed(store().Drain(session, "")), Code::kLost);
   EXPECT_EQ(All().sessions.at(0).state, SessionState::kDead);
 }
 

@@ -15,11 +15,11 @@ TEST_P(StoreTest, MachinesAreListedWithWhatTheyHold) {
   const SessionId busy = Joined(), idle = Joined();
   Take(busy, job, 3);
   Take(busy, job, 2);
-  std::vector<ListedMachine> machines = Must(store().ListMachines({}, 10));
+  std::vector<ListedMachine> machines = Must(store().ListMachines({}));
   ASSERT_EQ(machines.size(), 2u);
   EXPECT_LT(machines[0].session.id, machines[1].session.id);
   if (machines[0].session.id != busy) std::swap(machines[0], machines[1]);
-  EXPECT_EQ(machines[0].session.machine, "m");
+  EXPECT_EQ(machines[0].session.machine, "m1");
   EXPECT_EQ(machines[0].session.pool, "pool");
   EXPECT_EQ(machines[0].leases, 2);
   EXPECT_EQ(machines[0].items, 5);
@@ -32,7 +32,7 @@ TEST_P(StoreTest, MachinesAreListedWithWhatTheyHold) {
 
 TEST_P(StoreTest, MachinesAreListedByPageAndTheDeadNotAtAll) {
   std::vector<SessionId> sessions{Joined(), Joined(), Joined(), Joined()};
-  Must(store().Drain(sessions[1]));
+  Must(store().Drain(sessions[1], ""));
   SyncOrder last = From(sessions[2]);
   last.leaving = true;
   Sync(last);
@@ -41,7 +41,8 @@ TEST_P(StoreTest, MachinesAreListedByPageAndTheDeadNotAtAll) {
   std::vector<SessionId> seen;
   SessionId after{};
   for (int pages = 0; pages < 5; ++pages) {
-    const std::vector<ListedMachine> page = Must(store().ListMachines(after, 2));
+    const std::vector<ListedMachine> page =
+        Must(store().ListMachines({.after = after, .limit = 2}));
     for (const ListedMachine& machine : page) seen.push_back(machine.session.id);
     if (page.empty()) break;
     after = page.back().session.id;
@@ -56,7 +57,7 @@ TEST_P(StoreTest, AStatusStaysUntilTheNextOneComes) {
   SyncOrder order = From(session);
   order.status = first;
   Sync(order);
-  const auto status = [&] { return Must(store().ListMachines({}, 1)).at(0).status; };
+  const auto status = [&] { return Must(store().ListMachines({.limit = 1})).at(0).status; };
   EXPECT_EQ(status(), first);
   Sync(From(session));
   EXPECT_EQ(status(), first);
@@ -71,7 +72,7 @@ TEST_P(StoreTest, OfTwoStatusesInOneBatchTheLaterOneCounts) {
   first.status = MachineStatus{"a", false, {}};
   second.status = MachineStatus{"b", false, {}};
   Run({first, second, From(session)});
-  EXPECT_EQ(Must(store().ListMachines({}, 1)).at(0).status->engine, "b");
+  EXPECT_EQ(Must(store().ListMachines({.limit = 1})).at(0).status->engine, "b");
 }
 
 TEST_P(StoreTest, ATroubleIsBelievedOfThoseWhoHoldALeaseOfTheJob) {

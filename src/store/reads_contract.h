@@ -58,7 +58,7 @@ TEST_P(StoreTest, RunnableJobsAreActiveAndHaveFreeItems) {
   Take(Joined(), full, 2);
   const std::vector<RunnableJob> runnable = Must(store().ListRunnable(10));
   ASSERT_EQ(runnable.size(), 1u);
-  EXPECT_EQ(runnable[0], (RunnableJob{full, Resources{}, 5}));
+  EXPECT_EQ(runnable[0], (RunnableJob{full, "p", Resources{}, 5}));
   EXPECT_TRUE(Must(store().ListRunnable(0)).empty());
 }
 
@@ -66,7 +66,7 @@ TEST_P(StoreTest, FreeItemsAreCountedInTheFirstChunksThatHaveSome) {
   const JobId job = Sealed({.chunks = std::vector<int>(kFreeSampleChunks + 3, 2)});
   Take(Joined(), job, 2);
   EXPECT_EQ(Must(store().ListRunnable(10)).at(0),
-            (RunnableJob{job, Resources{}, 2 * kFreeSampleChunks}));
+            (RunnableJob{job, "p", Resources{}, 2 * kFreeSampleChunks}));
 }
 
 TEST_P(StoreTest, ChunksAreListedByState) {

@@ -54,13 +54,21 @@ struct Reaped {
 };
 
 struct JobFilter {
+  std::string project = {};  // empty: all
   std::optional<JobState> state;
   std::optional<JobId> before;
   int limit = 100;
 };
 
+struct MachineFilter {
+  std::string project = {};  // empty: all
+  SessionId after = {};
+  int limit = 100;
+};
+
 struct RunnableJob {
   JobId id;
+  std::string project;
   Resources resources;
   std::int64_t free_items = 0;  // as of now, in the first chunks that have some; sizes leases
   bool operator==(const RunnableJob&) const = default;

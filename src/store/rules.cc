@@ -82,6 +82,81 @@ std::optional<std::string> WhyRefused(const Settlement& settlement, int length) 
   return std::nullopt;
 }
 
+std::int64_t ItemsIn(const std::vector<NewChunkItems>& chunks) {
+  std::int64_t items = 0;
+  for (const NewChunkItems& chunk : chunks) items += chunk.length;
+  return items;
+}
+
+bool IsUnderWay(JobState state) {
+  return state != JobState::kFinished && state != JobState::kCancelled;
+}
+
+bool IsSamePlace(const Session& session, const NewSession& joining) {
+  return session.project == joining.project && session.pool == joining.pool;
+}
+
+bool IsGood(const SessionTokens& tokens, const std::string& shown, Duration token_life) {
+  if (shown.empty()) return false;
+  // One that was offered is younger than the one it replaces.
+  return shown == tokens.next || (shown == tokens.current && tokens.age < token_life);
+}
+
+TokenTurn TurnOf(const SessionTokens& tokens, const std::string& shown, bool has_spare,
+                 Duration token_life) {
+  if (!tokens.next.empty() && shown == tokens.next) return TokenTurn::kPromote;
+  return has_spare && tokens.age >= token_life / 2 ? TokenTurn::kOffer : TokenTurn::kNone;
+}
+
+Result<void> MayHaveItems(std::int64_t has, std::int64_t more, const ProjectLimits& limits) {
+  if (has + more <= limits.items) return {};
+  return Fail(Code::kExhausted, "the project has " + std::to_string(has) +
+                                    " items in jobs that are not over, and may have " +
+                                    std::to_string(limits.items));
+}
+
+tl::unexpected<Error> NotSignedIn() {
+  return Fail(Code::kNobody, "this token is not known here, has expired or was revoked");
+}
+
+tl::unexpected<Error> NotAJoinToken() {
+  return Fail(Code::kNobody,
+              "this join token is not known here, has expired, was revoked or is used up");
+}
+
+tl::unexpected<Error> NoSuchToken() { return Fail(Code::kNotFound, "there is no such token"); }
+
+tl::unexpected<Error> NoSuchSecret(const std::string& name) {
+  return Fail(Code::kNotFound, "there is no secret " + name);
+}
+
+tl::unexpected<Error> TooManySecrets() {
+  return Fail(Code::kExhausted, "the project has " + std::to_string(limits::kSecretsPerProject) +
+                                    " secrets already; remove some");
+}
+
+tl::unexpected<Error> NotYourPass() {
+  return Fail(Code::kLost, "this session has ended, or the token is not its own; join again");
+}
+
+tl::unexpected<Error> OtherMachineKey(const std::string& machine) {
+  return Fail(Code::kConflict, "a machine called " + machine +
+                                   " is here with another key; give this one another name, or wait "
+                                   "until the other's session is over");
+}
+
+tl::unexpected<Error> NoLeaseOf(JobId job) {
+  return Fail(Code::kForbidden, "this session holds no lease of job " + std::to_string(job.number));
+}
+
+tl::unexpected<Error> NoSuchProject(const std::string& name) {
+  return Fail(Code::kNotFound, "there is no project " + name);
+}
+
+tl::unexpected<Error> NoSuchPool(const std::string& name) {
+  return Fail(Code::kNotFound, "there is no pool " + name);
+}
+
 tl::unexpected<Error> NoSuchJob(JobId id) {
   return Fail(Code::kNotFound, "there is no job with the number " + std::to_string(id.number));
 }

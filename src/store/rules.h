@@ -9,6 +9,7 @@
 
 #include "base/limits.h"
 #include "base/result.h"
+#include "model/access.h"
 #include "store/rows.h"
 
 // What every store decides alike: which call a job's state allows, and how a refusal is worded.
@@ -36,6 +37,9 @@ Result<Job> SameJobOrConflict(const Job& stored, const NewJob& asked);
 // For a part that is not stored yet.
 Result<void> MayAddPart(const Job& job, const NewPart& part);
 std::vector<NewChunkItems> ChunksOf(const NewPart& part);
+std::int64_t ItemsIn(const std::vector<NewChunkItems>& chunks);
+// Counts against its project's limit of items.
+bool IsUnderWay(JobState state);
 bool MayReopen(JobState state);
 bool MayFinish(const Job& job);
 // Nothing more will happen in the chunk, but for a reopening, and something has: its reports can be
@@ -46,6 +50,34 @@ Bits ItemsToReopen(const Chunk& chunk, const ReopenWhich& which);
 // Nothing, if the settlement can be taken at its word for a lease of this length; else why not.
 std::optional<std::string> WhyRefused(const Settlement& settlement, int length);
 
+// The tokens of a session, as hashes, and the age of the first.
+struct SessionTokens {
+  std::string current;
+  std::string next;  // offered, not used yet; or empty
+  Duration age{};
+};
+// Whether a session that is there is in the pool that one joins.
+bool IsSamePlace(const Session& session, const NewSession& joining);
+bool IsGood(const SessionTokens& tokens, const std::string& shown, Duration token_life);
+// What becomes of them by a sync that showed a good one: the next takes the place of the current
+// once it is used, and one that is half as old as it may become gets a next.
+enum class TokenTurn : std::uint8_t { kNone, kPromote, kOffer };
+TokenTurn TurnOf(const SessionTokens& tokens, const std::string& shown, bool has_spare,
+                 Duration token_life);
+
+// Whether items may be added to a project that has so many in jobs that are not over.
+Result<void> MayHaveItems(std::int64_t has, std::int64_t more, const ProjectLimits& limits);
+
+tl::unexpected<Error> NotSignedIn();
+tl::unexpected<Error> NotAJoinToken();
+tl::unexpected<Error> NoSuchToken();
+tl::unexpected<Error> NoSuchSecret(const std::string& name);
+tl::unexpected<Error> TooManySecrets();
+tl::unexpected<Error> NotYourPass();
+tl::unexpected<Error> OtherMachineKey(const std::string& machine);
+tl::unexpected<Error> NoLeaseOf(JobId job);
+tl::unexpected<Error> NoSuchProject(const std::string& name);
+tl::unexpected<Error> NoSuchPool(const std::string& name);
 tl::unexpected<Error> NoSuchJob(JobId id);
 tl::unexpected<Error> NoSuchChunk(ChunkKey key);
 tl::unexpected<Error> NoSuchSession(SessionId id);

@@ -56,9 +56,18 @@ class Store {
 
   // --- agents ---
 
+  // Begins a session, or goes on with one that lives: its token is then the old one or this, which
+  // takes its place once it is used. Another live session of the same machine is over: it may be
+  // reaped, and nothing is taken from it any more.
+  // kConflict: a machine of this name lives in the pool, or this session is there, with another
+  // key.
   virtual Result<Session> Join(const NewSession& session) = 0;
-  // From now on the session gets no new leases.
-  virtual Result<void> Drain(SessionId id) = 0;
+  // From now on the session gets no new leases. kLost: no such session lives in `project` (empty:
+  // in any).
+  virtual Result<void> Drain(SessionId id, const std::string& project) = 0;
+  // kLost: not the pass of a session that lives. kForbidden: it holds no lease of `job`.
+  virtual Result<Session> CheckPass(const SessionPass& pass, Duration token_life,
+                                    std::optional<JobId> job) = 0;
   // The syncs of many agents. Fails as a whole or not at all.
   virtual Result<ExchangeResult> Run(const Exchange& exchange) = 0;
   // Ends at most `limit` sessions whose time is over; what they owed is free again, one loss
@@ -73,7 +82,7 @@ class Store {
   virtual Result<std::vector<JobCounts>> CountJobs(const std::vector<JobId>& ids) = 0;
   // Newest first, with numbers below `before`.
   virtual Result<std::vector<Job>> ListJobs(const JobFilter& filter) = 0;
-  // Active jobs with free items, oldest first.
+  // Active jobs with free items, oldest first; so many of each project.
   virtual Result<std::vector<RunnableJob>> ListRunnable(int limit) = 0;
   // Jobs that SweepJob should look at.
   virtual Result<std::vector<JobId>> ListSweepable(int limit) = 0;
@@ -90,8 +99,8 @@ class Store {
   virtual Result<ChunkHistory> FindHistory(ChunkKey key) = 0;
   // Reports of a job that are not rolled up yet: of the newest chunks, at most `limit`.
   virtual Result<OpenReports> ListOpenReports(JobId id, int limit) = 0;
-  // Sessions that are not dead, by id, with ids above `after`.
-  virtual Result<std::vector<ListedMachine>> ListMachines(SessionId after, int limit) = 0;
+  // Sessions that are not dead, by id.
+  virtual Result<std::vector<ListedMachine>> ListMachines(const MachineFilter& filter) = 0;
 
   // --- upkeep ---
 

@@ -4,9 +4,11 @@
 // The whole contract of Store, as sentences. A kind of store runs it with
 //
 //   INSTANTIATE_TEST_SUITE_P(Memory, StoreTest, testing::Values(StoreMaker(...)));
+#include "store/access_contract.h"
 #include "store/exchange_contract.h"
 #include "store/jobs_contract.h"
 #include "store/loss_contract.h"
 #include "store/machines_contract.h"
+#include "store/pass_contract.h"
 #include "store/reads_contract.h"
 #include "store/settle_contract.h"

@@ -14,6 +14,7 @@
 #include <gtest/gtest.h>
 
 #include "base/random.h"
+#include "store/access_store.h"
 #include "store/check.h"
 #include "store/store.h"
 
@@ -116,11 +117,17 @@ inline RollUpText JoinBodies(const Chunk& chunk, const std::vector<Report>& repo
   return text;
 }
 
+// The token of every session that a test does not name another for.
+inline constexpr const char* kToken = "token";
+
 // A store, and what it stands on. The store is empty.
 class StoreHolder {
  public:
   virtual ~StoreHolder() = default;
   virtual Store& store() = 0;
+  virtual AccessStore& access() = 0;
+  // Makes whatever ends by time so much older.
+  virtual void Age(Duration time) = 0;
 };
 using StoreMaker = std::function<std::unique_ptr<StoreHolder>()>;
 
@@ -131,6 +138,8 @@ class StoreTest : public testing::TestWithParam<StoreMaker> {
   void TearDown() override { EXPECT_EQ(CheckConservation(All()), std::vector<std::string>()); }
 
   Store& store() { return holder_->store(); }
+  AccessStore& access() { return holder_->access(); }
+  void Age(Duration time) { holder_->Age(time); }
   StoreState All() { return Must(store().Dump({}, Bodies::kWith)); }
   JobDump DumpOf(JobId job) { return Must(store().Dump(job, Bodies::kWith)).jobs.at(0); }
   Chunk ChunkOf(JobId job, int chunk = 0) {
@@ -154,9 +163,12 @@ class StoreTest : public testing::TestWithParam<StoreMaker> {
   SessionId Joined(Duration life = kLong) {
     NewSession session;
     session.id = random_.NewId<SessionId>();
-    session.machine = "m";
+    session.machine = "m" + std::to_string(++machines_made_);
+    session.project = "p";
     session.pool = "pool";
     session.life = life;
+    session.machine_key = "key";
+    session.token = kToken;
     return Must(store().Join(session)).id;
   }
 
@@ -170,6 +182,7 @@ class StoreTest : public testing::TestWithParam<StoreMaker> {
   SyncOrder From(SessionId session, std::vector<LeaseId> known = {}) {
     SyncOrder order;
     order.session = session;
+    order.token = kToken;
     order.life = kLong;
     order.known = std::move(known);
     return order;
@@ -235,6 +248,7 @@ class StoreTest : public testing::TestWithParam<StoreMaker> {
   std::unique_ptr<StoreHolder> holder_;
   SeededRandom random_{1};
   int jobs_made_ = 0;
+  int machines_made_ = 0;
 };
 
 }  // namespace tidemill

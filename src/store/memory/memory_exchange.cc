@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <set>
+#include <utility>
 
+#include "model/token.h"
 #include "store/memory/memory_store.h"
 #include "store/rules.h"
 
@@ -39,16 +41,38 @@ class MemoryStore::ExchangeRun {
 
   void Renew(std::size_t i) {
     const SyncOrder& order = exchange_.syncs[i];
+    SyncResult& result = result_.syncs[i];
     const auto found = store_.sessions_.find(order.session);
-    if (found == store_.sessions_.end() || found->second.session.state == SessionState::kDead) {
-      result_.syncs[i].lost = true;
+    const std::string shown = HashToken(order.token);
+    if (found == store_.sessions_.end() || found->second.session.state == SessionState::kDead ||
+        !IsGood(store_.TokensOf(found->second), shown, order.token_life)) {
+      result.lost = true;
       return;
     }
     SessionRow& row = found->second;
     row.seen_us = store_.clock_us_();
     row.expires_us = row.seen_us + order.life.count();
     if (order.status) row.status = order.status;
-    result_.syncs[i].draining = found->second.session.state == SessionState::kDraining;
+    result.draining = row.session.state == SessionState::kDraining;
+    result.project = row.session.project;
+    if (row.address != order.address) result.before_from = row.address;
+    row.address = order.address;
+    Turn(row, order, shown, result);
+  }
+
+  void Turn(SessionRow& row, const SyncOrder& order, const std::string& shown, SyncResult& result) {
+    switch (TurnOf(store_.TokensOf(row), shown, !order.spare.empty(), order.token_life)) {
+      case TokenTurn::kNone:
+        break;
+      case TokenTurn::kPromote:
+        row.token = std::exchange(row.next_token, {});
+        row.token_us = store_.clock_us_();
+        break;
+      case TokenTurn::kOffer:
+        row.next_token = HashToken(order.spare);
+        result.token = order.spare;
+        break;
+    }
   }
 
   // Before anything is settled: a sync may return the lease with the trouble.
@@ -169,6 +193,12 @@ class MemoryStore::ExchangeRun {
     return static_cast<std::size_t>(held) + wanted < limits::kLeasesPerSession;
   }
 
+  bool IsOfAnother(const std::string& project, JobId job) const {
+    const auto found = store_.jobs_.find(job);
+    return found != store_.jobs_.end() && found->second.job.state == JobState::kActive &&
+           found->second.job.project != project;
+  }
+
   // Who may have one is decided before any is granted, so that the order of the jobs does not
   // matter.
   void GrantAll(std::size_t choice) {
@@ -178,6 +208,7 @@ class MemoryStore::ExchangeRun {
       const SyncOrder& order = exchange_.syncs[i];
       if (choice >= order.asks.size()) continue;
       if (!MayHave(order, result_.syncs[i], wanted[order.session])) continue;
+      if (IsOfAnother(result_.syncs[i].project, order.asks[choice].job)) continue;
       ++wanted[order.session];
       wants.push_back(i);
     }
@@ -230,22 +261,70 @@ Result<ExchangeResult> MemoryStore::Run(const Exchange& exchange) {
   return ExchangeRun(*this, exchange).Run();
 }
 
-Result<Session> MemoryStore::Join(const NewSession& session) {
-  const std::lock_guard lock(mutex_);
-  const auto [row, added] = sessions_.try_emplace(session.id);
-  if (added) {
-    row->second.session =
-        Session{session.id, session.machine, session.pool, session.shape, SessionState::kAlive};
-    row->second.joined_us = row->second.seen_us = clock_us_();
-    row->second.expires_us = row->second.joined_us + session.life.count();
-  }
-  return row->second.session;
+SessionTokens MemoryStore::TokensOf(const SessionRow& row) const {
+  return {row.token, row.next_token, Duration(clock_us_() - row.token_us)};
 }
 
-Result<void> MemoryStore::Drain(SessionId id) {
+Result<Session> MemoryStore::Join(const NewSession& session) {
+  const std::lock_guard lock(mutex_);
+  const std::string key = HashToken(session.machine_key);
+  const auto known = sessions_.find(session.id);
+  if (known != sessions_.end()) {
+    SessionRow& row = known->second;
+    if (row.machine_key != key || !IsSamePlace(row.session, session)) {
+      return OtherMachineKey(session.machine);
+    }
+    Session found = row.session;
+    if (row.token.empty()) found.state = SessionState::kDead;
+    if (found.state != SessionState::kDead) row.next_token = HashToken(session.token);
+    return found;
+  }
+  std::vector<SessionRow*> others;
+  for (auto& [id, row] : sessions_) {
+    const Session& other = row.session;
+    if (other.state == SessionState::kDead || other.project != session.project ||
+        other.pool != session.pool || other.machine != session.machine) {
+      continue;
+    }
+    if (row.machine_key != key) return OtherMachineKey(session.machine);
+    others.push_back(&row);
+  }
+  for (SessionRow* row : others) {
+    row->expires_us = std::min(row->expires_us, clock_us_() - 1);
+    row->token.clear();
+    row->next_token.clear();
+  }
+  SessionRow& row = sessions_[session.id];
+  row.session = Session{session.id,   session.machine, session.project,
+                        session.pool, session.shape,   SessionState::kAlive};
+  row.joined_us = row.seen_us = row.token_us = clock_us_();
+  row.expires_us = row.joined_us + session.life.count();
+  row.machine_key = key;
+  row.token = HashToken(session.token);
+  row.address = session.address;
+  return row.session;
+}
+
+Result<Session> MemoryStore::CheckPass(const SessionPass& pass, Duration token_life,
+                                       std::optional<JobId> job) {
+  const std::lock_guard lock(mutex_);
+  const auto found = sessions_.find(pass.session);
+  if (found == sessions_.end() || found->second.session.state == SessionState::kDead ||
+      !IsGood(TokensOf(found->second), HashToken(pass.token), token_life)) {
+    return NotYourPass();
+  }
+  const bool holds = !job || std::any_of(leases_.begin(), leases_.end(), [&](const auto& entry) {
+    return entry.second.session == pass.session && entry.second.chunk.job == *job;
+  });
+  if (!holds) return NoLeaseOf(*job);
+  return found->second.session;
+}
+
+Result<void> MemoryStore::Drain(SessionId id, const std::string& project) {
   const std::lock_guard lock(mutex_);
   const auto found = sessions_.find(id);
-  if (found == sessions_.end() || found->second.session.state == SessionState::kDead) {
+  if (found == sessions_.end() || found->second.session.state == SessionState::kDead ||
+      (!project.empty() && found->second.session.project != project)) {
     return NoSuchSession(id);
   }
   found->second.session.state = SessionState::kDraining;

@@ -52,6 +52,7 @@ Result<std::vector<Job>> MemoryStore::ListJobs(const JobFilter& filter) {
     const Job& job = it->second.job;
     if (filter.before && job.id >= *filter.before) continue;
     if (filter.state && job.state != *filter.state) continue;
+    if (!filter.project.empty() && job.project != filter.project) continue;
     if (static_cast<int>(jobs.size()) == filter.limit) break;
     jobs.push_back(job);
   }
@@ -61,10 +62,11 @@ Result<std::vector<Job>> MemoryStore::ListJobs(const JobFilter& filter) {
 Result<std::vector<RunnableJob>> MemoryStore::ListRunnable(int limit) {
   const std::lock_guard lock(mutex_);
   std::vector<RunnableJob> runnable;
+  std::map<std::string, int> listed;  // of each project
   for (const auto& [id, row] : jobs_) {
     if (row.job.state != JobState::kActive || !row.AnyFree()) continue;
-    if (static_cast<int>(runnable.size()) == limit) break;
-    RunnableJob job{id, row.job.spec.resources, 0};
+    if (++listed[row.job.project] > limit) continue;
+    RunnableJob job{id, row.job.project, row.job.spec.resources, 0};
     int left = kFreeSampleChunks;
     for (const StoredChunk& stored : row.chunks) {
       if (stored.chunk.Free().None()) continue;
@@ -167,12 +169,13 @@ Result<OpenReports> MemoryStore::ListOpenReports(JobId id, int limit) {
   return open;
 }
 
-Result<std::vector<ListedMachine>> MemoryStore::ListMachines(SessionId after, int limit) {
+Result<std::vector<ListedMachine>> MemoryStore::ListMachines(const MachineFilter& filter) {
   const std::lock_guard lock(mutex_);
   std::vector<ListedMachine> machines;
   for (const auto& [id, row] : sessions_) {
-    if (id <= after || row.session.state == SessionState::kDead) continue;
-    if (static_cast<int>(machines.size()) == limit) break;
+    if (id <= filter.after || row.session.state == SessionState::kDead) continue;
+    if (!filter.project.empty() && row.session.project != filter.project) continue;
+    if (static_cast<int>(machines.size()) == filter.limit) break;
     ListedMachine& machine = machines.emplace_back();
     machine.session = row.session;
     machine.joined_ms = row.joined_us / 1000;

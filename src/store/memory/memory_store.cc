@@ -52,7 +52,9 @@ Result<Job> MemoryStore::AddPart(JobId id, const NewPart& part) {
     return job;
   }
   TIDEMILL_TRY_VOID(MayAddPart(job, part));
-  for (const NewChunkItems& items : ChunksOf(part)) {
+  const std::vector<NewChunkItems> chunks = ChunksOf(part);
+  TIDEMILL_TRY_VOID(MayGrow(job, ItemsIn(chunks)));
+  for (const NewChunkItems& items : chunks) {
     const Chunk chunk = NewChunk({id, job.chunks++}, job.items, items.length);
     row->chunks.push_back({chunk, false});
     row->bodies.push_back(items.body);

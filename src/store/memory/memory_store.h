@@ -6,18 +6,21 @@
 #include <map>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <tuple>
 #include <utility>
 #include <vector>
 
+#include "store/access_store.h"
+#include "store/rules.h"
 #include "store/store.h"
 
 namespace tidemill {
 
 // The store as maps: for the simulator, and as the plain statement of what a store must do. It goes
 // through every row where a real one has an index. Any thread; nothing survives it.
-class MemoryStore : public Store {
+class MemoryStore : public Store, public AccessStore {
  public:
   // `clock_us` is the store's own clock, since 1970.
   explicit MemoryStore(std::function<std::int64_t()> clock_us) : clock_us_(std::move(clock_us)) {}
@@ -34,7 +37,9 @@ class MemoryStore : public Store {
   Result<std::int64_t> DropStale(Duration age) override;
 
   Result<Session> Join(const NewSession& session) override;
-  Result<void> Drain(SessionId id) override;
+  Result<void> Drain(SessionId id, const std::string& project) override;
+  Result<Session> CheckPass(const SessionPass& pass, Duration token_life,
+                            std::optional<JobId> job) override;
   Result<ExchangeResult> Run(const Exchange& exchange) override;
   Result<Reaped> Reap(int limit) override;
 
@@ -50,12 +55,36 @@ class MemoryStore : public Store {
   Result<std::vector<Report>> ListReports(ChunkKey key) override;
   Result<ChunkHistory> FindHistory(ChunkKey key) override;
   Result<OpenReports> ListOpenReports(JobId id, int limit) override;
-  Result<std::vector<ListedMachine>> ListMachines(SessionId after, int limit) override;
+  Result<std::vector<ListedMachine>> ListMachines(const MachineFilter& filter) override;
 
   Result<RolledUp> RollUp(int limit, const RollUpMaker& make) override;
   Result<ChangeMark> ReadChange() override;
   Result<void> Announce() override;
   Result<StoreState> Dump(std::optional<JobId> only, Bodies bodies) override;
+
+  Result<Project> PutProject(const std::string& name, const ProjectLimits& limits) override;
+  Result<Project> FindProject(const std::string& name) override;
+  Result<std::vector<Project>> ListProjects(const std::string& after, int limit) override;
+  Result<Pool> PutPool(const Pool& pool) override;
+  Result<Pool> FindPool(const std::string& project, const std::string& name) override;
+  Result<std::vector<Pool>> ListPools(const std::string& project, const std::string& after,
+                                      int limit) override;
+  Result<Token> CreateToken(const NewToken& token) override;
+  Result<std::vector<Token>> ListTokens(const TokenFilter& filter) override;
+  Result<Token> RevokeToken(const std::string& project, TokenId id) override;
+  Result<Caller> FindCaller(const std::string& secret) override;
+  Result<void> OpenBrowser(TokenId token, const std::string& cookie, Duration life) override;
+  Result<void> CloseBrowser(const std::string& cookie) override;
+  Result<JoinPlace> UseJoinToken(const std::string& secret, SessionId session) override;
+  Result<void> PutSecret(const std::string& project, const std::string& name,
+                         const std::string& sealed, const std::string& by) override;
+  Result<void> DropSecret(const std::string& project, const std::string& name) override;
+  Result<std::vector<SecretInfo>> ListSecrets(const std::string& project) override;
+  Result<std::map<std::string, std::string>> FindSecrets(
+      const std::string& project, const std::vector<std::string>& names) override;
+  Result<void> Record(const AuditRow& row) override;
+  Result<std::vector<AuditRow>> ListAudit(const AuditFilter& filter) override;
+  Result<std::int64_t> DropOldAccess(Duration audit_age) override;
 
  private:
   struct JobRow {
@@ -75,6 +104,23 @@ class MemoryStore : public Store {
     std::int64_t seen_us = 0;
     std::optional<MachineStatus> status;
     std::int64_t dead_us = 0;
+    std::string machine_key;  // hashes
+    std::string token;
+    std::string next_token;
+    std::int64_t token_us = 0;
+    std::string address;
+  };
+  struct TokenRow {
+    Token token;
+    std::set<SessionId> sessions;  // that have joined with it
+  };
+  struct BrowserRow {
+    TokenId token;
+    std::int64_t expires_us = 0;
+  };
+  struct SecretRow {
+    SecretInfo info;
+    std::string sealed;
   };
   class ExchangeRun;
 
@@ -82,6 +128,12 @@ class MemoryStore : public Store {
   Result<Job> Move(JobId id, JobState from, JobState to, const std::string& reason);
   void Revoke(JobRow& row, std::vector<SessionId>& revoked);
   void LoseLease(const Lease& lease, Reaped& reaped);
+  std::int64_t NowMs() const { return clock_us_() / 1000; }
+  SessionTokens TokensOf(const SessionRow& row) const;
+  bool IsGoodNow(const Token& token) const;
+  bool HasProject(const std::string& name) const { return projects_.contains(name); }
+  ProjectLimits LimitsOf(const std::string& project) const;
+  Result<void> MayGrow(const Job& job, std::int64_t more) const;
 
   const std::function<std::int64_t()> clock_us_;
   std::mutex mutex_;
@@ -94,6 +146,16 @@ class MemoryStore : public Store {
   std::map<std::pair<LeaseId, std::int32_t>, Report> reports_;
   std::map<std::pair<ChunkKey, std::int32_t>, ChunkStat> stats_;
   std::int64_t change_ = 0;
+  std::map<std::string, Project> projects_ = {
+      {std::string(kDefaultProject), {std::string(kDefaultProject), {}, 0}}};
+  std::map<std::pair<std::string, std::string>, Pool> pools_ = {
+      {{std::string(kDefaultProject), std::string(kDefaultPool)},
+       {std::string(kDefaultProject), std::string(kDefaultPool), {}}}};
+  std::map<TokenId, TokenRow> tokens_;
+  std::map<std::string, TokenId> token_hashes_;
+  std::map<std::string, BrowserRow> browsers_;  // by hash
+  std::map<std::pair<std::string, std::string>, SecretRow> secrets_;
+  std::vector<AuditRow> audit_;
 };
 
 }  // namespace tidemill

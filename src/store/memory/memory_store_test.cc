@@ -11,10 +11,13 @@ namespace {
 class MemoryHolder : public StoreHolder {
  public:
   Store& store() override { return store_; }
+  AccessStore& access() override { return store_; }
+  void Age(Duration time) override { now_us_ += time.count(); }
 
  private:
   // A clock that stands still: nothing in the contract waits for time to pass.
-  MemoryStore store_{[] { return std::int64_t{1'700'000'000'000'000}; }};
+  std::int64_t now_us_ = 1'700'000'000'000'000;
+  MemoryStore store_{[this] { return now_us_; }};
 };
 
 }  // namespace

@@ -263,7 +263,9 @@ class Differential {
         return;
       case 12: {
         const SessionId after = Chance(0.5) ? SessionId{} : AnySession();
-        Both("ListMachines", [&](Store& store) { return store.ListMachines(after, limit); });
+        const MachineFilter filter{
+            .project = Chance(0.5) ? "" : "p", .after = after, .limit = limit};
+        Both("ListMachines", [&](Store& store) { return store.ListMachines(filter); });
         return;
       }
       case 0:
@@ -309,13 +311,20 @@ class Differential {
     if (sessions_.size() < 8 || Chance(0.01)) {
       NewSession session;
       session.id = random_.NewId<SessionId>();
-      session.machine = "m";
+      // Now and then one that is there already, perhaps with another's key.
+      session.machine = Chance(0.3) ? "m" + std::to_string(Below(4)) : "m-" + ToString(session.id);
+      session.machine_key = Chance(0.9) ? "key" : "other key";
+      session.project = Chance(0.9) ? "p" : "q";
+      session.token = kToken;
       session.life = Life();
       Both("Join", [&](Store& store) { return store.Join(session); });
       sessions_.push_back(session.id);
     }
     const SessionId id = sessions_[random_.Below(sessions_.size())];
-    if (Chance(0.003)) Both("Drain", [&](Store& store) { return store.Drain(id); });
+    if (Chance(0.003)) {
+      const std::string project = Chance(0.5) ? "" : "p";
+      Both("Drain", [&](Store& store) { return store.Drain(id, project); });
+    }
     return id;
   }
 
@@ -347,6 +356,8 @@ class Differential {
   SyncOrder RandomSync() {
     SyncOrder order;
     order.session = AnySession();
+    order.token = Chance(0.98) ? kToken : "another's";
+    order.spare = "spare";
     order.life = Life();
     order.leaving = Chance(0.02);
     if (Chance(0.3)) order.status = MachineStatus{"e", Chance(0.5), {{AnyJob(), Below(9), 5, 6}}};

@@ -2,7 +2,9 @@
 #include "store/postgres/exchange.h"
 
 #include <algorithm>
+#include <utility>
 
+#include "model/token.h"
 #include "store/postgres/postgres_store.h"
 #include "store/postgres/rows.h"
 #include "store/postgres/statements.h"
@@ -12,15 +14,19 @@
 namespace tidemill {
 
 // Ordered, or two batches with the same agents could wait for each other.
-const Statement kLockSessions{"lock_sessions",
-                              "select session_id from agent_session where session_id = any ($1)"
-                              " and state < 2 order by session_id for no key update"};
+const Statement kLockSessions{
+    "lock_sessions",
+    "select session_id, project, address, token, next_token,"
+    " (extract(epoch from clock_timestamp() - token_at) * 1000000)::bigint from agent_session"
+    " where session_id = any ($1) and state < 2 order by session_id for no key update"};
 // Not one statement with the lock: joined with what that finds it would be quadratic.
 const Statement kRenew{
     "renew_sessions",
     "update agent_session a set expires_at = clock_timestamp() + k.life_us * interval '1 us',"
     " seen_at = clock_timestamp(), status = coalesce(nullif(k.status, ''), a.status)"
-    " from unnest($1, $2, $3) k (id, life_us, status) where a.session_id = k.id and a.state < 2"
+    " from unnest($1, $2, $3, $4, $5) k (id, life_us, status, token, token_us)"
+    " where a.session_id = k.id and a.state < 2 and (k.token = a.next_token or (k.token = a.token"
+    " and a.token_at > clock_timestamp() - k.token_us * interval '1 us'))"
     " returning a.session_id, a.state"};
 const Statement kLockLeases{"lock_leases",
                             "select lease_id from lease"
@@ -48,8 +54,8 @@ const Statement kCountFailures{
     " on conflict (job_id, item) do update set attempts = t.attempts + 1"
     " returning t.job_id, t.item,"
     " (select retries from job j where j.job_id = t.job_id) - t.attempts"};
-const Statement kActiveJobs{"active_jobs",
-                            "select job_id from job where job_id = any ($1) and state = 1"};
+const Statement kActiveJobs{
+    "active_jobs", "select job_id, project from job where job_id = any ($1) and state = 1"};
 
 template <typename T>
 std::vector<T> ToVector(const std::set<T>& values) {
@@ -81,30 +87,38 @@ Result<ExchangeResult> ExchangeRun::Run() {
 Result<void> ExchangeRun::LockSessionsAndLeases() {
   struct News {
     std::int64_t life_us = 0;
+    std::int64_t token_us = 0;
     std::string status;  // packed; empty if it is as before
   };
-  std::map<SessionId, News> news;
+  // By what was shown: a session may speak twice, and somebody else under its name.
+  std::map<std::pair<SessionId, std::string>, News> news;
   std::vector<LeaseId> to_settle;
   std::vector<SessionId> leaving;
   std::vector<std::int64_t> asked;
   for (const SyncOrder& order : exchange_.syncs) {
-    News& told = news[order.session];
+    shown_.push_back(HashToken(order.token));
+    News& told = news[{order.session, shown_.back()}];
     told.life_us = order.life.count();
+    told.token_us = order.token_life.count();
     if (order.status) told.status = PackStatus(*order.status);
     for (const Settlement& settlement : order.settlements) to_settle.push_back(settlement.lease);
     if (order.leaving) leaving.push_back(order.session);
     for (const Ask& ask : order.asks) asked.push_back(ask.job.number);
   }
   std::vector<SessionId> ids;
-  std::vector<std::int64_t> life_us;
-  std::vector<std::string_view> statuses;
-  for (const auto& [id, told] : news) {
-    ids.push_back(id);
+  std::vector<std::int64_t> life_us, token_us;
+  std::vector<std::string_view> statuses, tokens;
+  for (const auto& [who, told] : news) {
+    ids.push_back(who.first);
     life_us.push_back(told.life_us);
     statuses.push_back(told.status);
+    tokens.push_back(who.second);
+    token_us.push_back(told.token_us);
   }
   transaction_.Send(kLockSessions, Params().Uuids(ids));
-  transaction_.Send(kRenew, Params().Uuids(ids).Bigs(life_us).BytesList(statuses));
+  transaction_.Send(
+      kRenew,
+      Params().Uuids(ids).Bigs(life_us).BytesList(statuses).BytesList(tokens).Bigs(token_us));
   const bool settles = !to_settle.empty() || !leaving.empty();
   if (settles) transaction_.Send(kLockLeases, Params().Uuids(to_settle).Uuids(leaving));
   transaction_.Send(kReadLeases, Params().Uuids(ids));
@@ -118,19 +132,62 @@ Result<void> ExchangeRun::LockSessionsAndLeases() {
     sessions_[id] = static_cast<SessionState>(row.Small());
   }
   const Rows& active = answers.back();
-  for (int i = 0; i < active.size(); ++i) active_.insert(JobId{active[i].Big()});
+  for (int i = 0; i < active.size(); ++i) {
+    Row row = active[i];
+    const JobId job{row.Big()};
+    active_[job] = row.Text();
+  }
   for (const Lease& lease : ReadAll(answers[answers.size() - 2], ReadLease)) {
     ++held_[lease.session];
     leases_.emplace(lease.id, lease);
   }
-  for (std::size_t i = 0; i < exchange_.syncs.size(); ++i) {
-    const auto found = sessions_.find(exchange_.syncs[i].session);
-    result_.syncs[i].lost = found == sessions_.end();
-    result_.syncs[i].draining =
-        found != sessions_.end() && found->second == SessionState::kDraining;
-  }
+  ReadPasses(answers[0]);
+  for (std::size_t i = 0; i < exchange_.syncs.size(); ++i) Admit(i);
   BelieveTroubles();
   return {};
+}
+
+void ExchangeRun::ReadPasses(const Rows& rows) {
+  for (int i = 0; i < rows.size(); ++i) {
+    Row row = rows[i];
+    Pass& pass = passes_[row.Uuid<SessionId>()];
+    pass.project = row.Text();
+    pass.address = row.Text();
+    pass.tokens.current = row.Text();
+    pass.tokens.next = row.Text();
+    pass.tokens.age = Duration(row.Big());
+  }
+}
+
+// What is not admitted is lost: whoever it is, it is not told whether there is such a session.
+void ExchangeRun::Admit(std::size_t sync) {
+  const SyncOrder& order = exchange_.syncs[sync];
+  SyncResult& result = result_.syncs[sync];
+  const auto state = sessions_.find(order.session);
+  const auto found = passes_.find(order.session);
+  result.lost = state == sessions_.end() || found == passes_.end() ||
+                !IsGood(found->second.tokens, shown_[sync], order.token_life);
+  if (result.lost) return;
+  Pass& pass = found->second;
+  result.draining = state->second == SessionState::kDraining;
+  result.project = pass.project;
+  if (pass.address != order.address) {
+    result.before_from = std::exchange(pass.address, order.address);
+    pass.changed = true;
+  }
+  switch (TurnOf(pass.tokens, shown_[sync], !order.spare.empty(), order.token_life)) {
+    case TokenTurn::kNone:
+      break;
+    case TokenTurn::kPromote:
+      pass.tokens = {pass.tokens.next, {}, {}};
+      pass.promoted = pass.changed = true;
+      break;
+    case TokenTurn::kOffer:
+      pass.tokens.next = HashToken(order.spare);
+      pass.changed = true;
+      result.token = order.spare;
+      break;
+  }
 }
 
 // Before anything is settled: a sync may return the lease with the trouble.
@@ -142,7 +199,8 @@ void ExchangeRun::BelieveTroubles() {
   for (const auto& [id, lease] : leases_) held.emplace(lease.session, lease.chunk.job);
   std::map<JobId, Trouble> believed;
   for (const SyncOrder& order : exchange_.syncs) {
-    if (!sessions_.contains(order.session)) continue;
+    const auto index = static_cast<std::size_t>(&order - exchange_.syncs.data());
+    if (result_.syncs[index].lost) continue;
     for (const Trouble& trouble : order.troubles) {
       if (held.contains({order.session, trouble.job})) believed.emplace(trouble.job, trouble);
     }

@@ -10,6 +10,7 @@
 #include "model/exchange.h"
 #include "store/postgres/connection.h"
 #include "store/rows.h"
+#include "store/rules.h"
 
 namespace tidemill {
 
@@ -43,7 +44,19 @@ class ExchangeRun {
     const Ask* ask = nullptr;
   };
 
+  // How a session is known.
+  struct Pass {
+    std::string project;
+    std::string address;
+    SessionTokens tokens;
+    bool promoted = false;
+    bool changed = false;
+  };
+
   Result<void> LockSessionsAndLeases();
+  void ReadPasses(const Rows& rows);
+  void Admit(std::size_t sync);
+  void SendPasses();
   void BelieveTroubles();
   Result<void> LockChunksToSettle();
   void PlanAll();
@@ -75,7 +88,9 @@ class ExchangeRun {
   const Exchange& exchange_;
   ExchangeResult result_;
   std::map<SessionId, SessionState> sessions_;
-  std::set<JobId> active_;                 // of the jobs that are asked for
+  std::vector<std::string> shown_;         // the hash of each sync's token
+  std::map<SessionId, Pass> passes_;       // of the sessions, as they will be
+  std::map<JobId, std::string> active_;    // of the jobs that are asked for: their projects
   std::map<LeaseId, Lease> leases_;        // of these sessions, as they will be
   std::set<LeaseId> settled_;              // of those: owe less than before
   std::set<LeaseId> granted_;              // of those: new

@@ -35,8 +35,10 @@ Result<void> ExchangeRun::GrantAll() {
     for (std::size_t i = 0; i < exchange_.syncs.size(); ++i) {
       const SyncOrder& order = exchange_.syncs[i];
       if (choice >= order.asks.size() || !MayHave(i, wanted[order.session])) continue;
-      ++wanted[order.session];
       const Ask& ask = order.asks[choice];
+      const auto active = active_.find(ask.job);
+      if (active != active_.end() && active->second != result_.syncs[i].project) continue;
+      ++wanted[order.session];
       wants[ask.job].push_back({i, &ask});
     }
     TIDEMILL_TRY_VOID(GrantChoice(wants));

@@ -7,6 +7,11 @@
 
 namespace tidemill {
 
+const Statement kWritePass{
+    "write_pass",
+    "update agent_session set token = $2, next_token = $3,"
+    " token_at = case when $4 then clock_timestamp() else token_at end, address = $5"
+    " where session_id = $1"};
 const Statement kReadTries{
     "read_tries", "select " TIDEMILL_TRY_COLUMNS
                   " from unnest($1, $2, $3) k (job, first, last)"
@@ -92,6 +97,19 @@ void ExchangeRun::AddTries(const Rows& rows) {
   }
 }
 
+// Seldom: a token is turned over twice an hour, and machines keep their addresses.
+void ExchangeRun::SendPasses() {
+  for (const auto& [id, pass] : passes_) {
+    if (!pass.changed) continue;
+    transaction_.Send(kWritePass, Params()
+                                      .Uuid(id)
+                                      .Bytes(pass.tokens.current)
+                                      .Bytes(pass.tokens.next)
+                                      .Flag(pass.promoted)
+                                      .Text(pass.address));
+  }
+}
+
 Result<void> ExchangeRun::Write() {
   std::vector<const Chunk*> chunks;
   for (const ChunkKey& key : changed_) chunks.push_back(&chunks_.at(key));
@@ -116,6 +134,7 @@ Result<void> ExchangeRun::Write() {
     transaction_.Send(kInsertReports, params.BytesList(bodies));
   }
   SendLeases();
+  SendPasses();
   std::vector<SessionId> leaving;
   for (std::size_t i = 0; i < exchange_.syncs.size(); ++i) {
     if (exchange_.syncs[i].leaving && !result_.syncs[i].lost) {

@@ -35,6 +35,11 @@ const Statement kInsertChunks{
 const Statement kInsertItems{"insert_items",
                              "insert into chunk_items (job_id, chunk, body)"
                              " select $1, k.chunk, k.body from unnest($2, $3) k (chunk, body)"};
+const Statement kItemsUnderWay{
+    "items_under_way",
+    "select coalesce((select items_max from project where name = $1), $2)::bigint,"
+    " (select coalesce(sum(items), 0) from job where project = $1 and state in (0, 1, 2, "
+    "4))::bigint"};
 const Statement kSetState{"set_state",
                           "update job set state = $2::int, reason = $3"
                           " where job_id = $1 returning " TIDEMILL_JOB_COLUMNS};
@@ -45,6 +50,16 @@ Result<Job> LockJob(Transaction& transaction, JobId id) {
   TIDEMILL_TRY(const Rows rows, transaction.One(kLockJob, Params().Big(id.number)));
   if (rows.empty()) return NoSuchJob(id);
   return ReadFirst(rows, ReadJob);
+}
+
+// Jobs of a project that grow at the same moment may together pass the limit by a part each.
+Result<void> MayGrow(Transaction& transaction, const std::string& project, std::int64_t more) {
+  TIDEMILL_TRY(const Rows rows,
+               transaction.One(kItemsUnderWay, Params().Text(project).Big(ProjectLimits{}.items)));
+  Row row = rows[0];
+  ProjectLimits limits;
+  limits.items = row.Big();
+  return MayHaveItems(row.Big(), more, limits);
 }
 
 // Sets the state, tells the servers, and commits.
@@ -112,8 +127,10 @@ Result<Job> PostgresStore::AddPart(JobId id, const NewPart& part) {
       return job;
     }
     TIDEMILL_TRY_VOID(MayAddPart(job, part));
+    const std::vector<NewChunkItems> chunks = ChunksOf(part);
+    TIDEMILL_TRY_VOID(MayGrow(transaction, job.project, ItemsIn(chunks)));
     transaction.Send(kInsertPart, Params().Big(id.number).Int(part.number).Bytes(part.digest));
-    SendChunks(transaction, job, ChunksOf(part));
+    SendChunks(transaction, job, chunks);
     if (job.state != JobState::kDraft) transaction.Send(kBumpChange);
     TIDEMILL_TRY(const std::vector<Rows> answers, transaction.Commit());
     return ReadFirst(answers[3], ReadJob);

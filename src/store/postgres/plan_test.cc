@@ -96,14 +96,23 @@ TEST_F(PlanTest, SessionsAreRenewedByTheirIds) {
   ExpectUses(Plan(kLockSessions, Params().Uuids(sessions), "(" + kUuids + ")"),
              {"on agent_session", "session_id = ANY", "LockRows"});
   // By each id, not all of them for each.
-  ExpectUses(Plan(kRenew, Params().Uuids(sessions).Bigs({1}).BytesList({"s"}),
-                  "(" + kUuids + ", array[1]::bigint[], array['s']::bytea[])"),
-             {"on agent_session", "Index Cond: (session_id = k.id)"});
+  ExpectUses(
+      Plan(kRenew, Params().Uuids(sessions).Bigs({1}).BytesList({"s"}).BytesList({"t"}).Bigs({1}),
+           "(" + kUuids + ", array[1]::bigint[], array['s']::bytea[], array['t']::bytea[]," +
+               " array[1]::bigint[])"),
+      {"on agent_session", "Index Cond: (session_id = k.id)"});
+}
+
+TEST_F(PlanTest, APassIsCheckedWithTheLeasesOfItsSessionAndNotOfTheJob) {
+  const std::string plan = Plan(kCheckPass, Params().Uuid(SessionId{1, 1}).Big(1),
+                                "('00000000-0000-0001-0000-000000000001', 1)");
+  ExpectUses(plan, {"on agent_session", "lease_of_session"});
+  EXPECT_EQ(plan.find("lease_of_job"), std::string::npos) << plan;
 }
 
 TEST_F(PlanTest, MachinesAreListedFromTheLiveOnesOnWithoutSorting) {
-  const std::string plan = Plan(kListMachines, Params().Uuid(SessionId{1, 1}).Int(10),
-                                "('00000000-0000-0001-0000-000000000001', 10)");
+  const std::string plan = Plan(kListMachines, Params().Uuid(SessionId{1, 1}).Int(10).Text(""),
+                                "('00000000-0000-0001-0000-000000000001', 10, '')");
   ExpectUses(plan, {"Index Scan using agent_session", "lease_of_session"});
   EXPECT_EQ(plan.find("Sort"), std::string::npos) << plan;
 }
@@ -155,7 +164,7 @@ TEST_F(PlanTest, OpenReportsAreReadFromTheNewestOnes) {
 
 TEST_F(PlanTest, RunnableAndSweepableJobsAreFoundAmongTheLiveOnes) {
   ExpectUses(Plan(kListRunnable, Params().Int(10).Int(256), "(10, 256)"),
-             {"job_live", "chunk_with_free"});
+             {"job_live_of_project", "chunk_with_free"});
   ExpectUses(Plan(kListSweepable, Params().Int(10), "(10)"), {"job_live", "chunk_not_done"});
 }
 

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "store/access_store.h"
 #include "store/postgres/connection.h"
 #include "store/store.h"
 
@@ -23,7 +24,7 @@ struct PostgresOptions {
 //
 // Transactions take their locks in one order, so that none can wait in a circle:
 // sessions, leases, chunks, job; each ascending by id. Grants only ever skip what is locked.
-class PostgresStore : public Store {
+class PostgresStore : public Store, public AccessStore {
  public:
   explicit PostgresStore(PostgresOptions options) : options_(std::move(options)) {}
 
@@ -43,7 +44,9 @@ class PostgresStore : public Store {
   Result<std::int64_t> DropStale(Duration age) override;
 
   Result<Session> Join(const NewSession& session) override;
-  Result<void> Drain(SessionId id) override;
+  Result<void> Drain(SessionId id, const std::string& project) override;
+  Result<Session> CheckPass(const SessionPass& pass, Duration token_life,
+                            std::optional<JobId> job) override;
   Result<ExchangeResult> Run(const Exchange& exchange) override;
   Result<Reaped> Reap(int limit) override;
 
@@ -59,12 +62,36 @@ class PostgresStore : public Store {
   Result<std::vector<Report>> ListReports(ChunkKey key) override;
   Result<ChunkHistory> FindHistory(ChunkKey key) override;
   Result<OpenReports> ListOpenReports(JobId id, int limit) override;
-  Result<std::vector<ListedMachine>> ListMachines(SessionId after, int limit) override;
+  Result<std::vector<ListedMachine>> ListMachines(const MachineFilter& filter) override;
 
   Result<RolledUp> RollUp(int limit, const RollUpMaker& make) override;
   Result<ChangeMark> ReadChange() override;
   Result<void> Announce() override;
   Result<StoreState> Dump(std::optional<JobId> only, Bodies bodies) override;
+
+  Result<Project> PutProject(const std::string& name, const ProjectLimits& limits) override;
+  Result<Project> FindProject(const std::string& name) override;
+  Result<std::vector<Project>> ListProjects(const std::string& after, int limit) override;
+  Result<Pool> PutPool(const Pool& pool) override;
+  Result<Pool> FindPool(const std::string& project, const std::string& name) override;
+  Result<std::vector<Pool>> ListPools(const std::string& project, const std::string& after,
+                                      int limit) override;
+  Result<Token> CreateToken(const NewToken& token) override;
+  Result<std::vector<Token>> ListTokens(const TokenFilter& filter) override;
+  Result<Token> RevokeToken(const std::string& project, TokenId id) override;
+  Result<Caller> FindCaller(const std::string& secret) override;
+  Result<void> OpenBrowser(TokenId token, const std::string& cookie, Duration life) override;
+  Result<void> CloseBrowser(const std::string& cookie) override;
+  Result<JoinPlace> UseJoinToken(const std::string& secret, SessionId session) override;
+  Result<void> PutSecret(const std::string& project, const std::string& name,
+                         const std::string& sealed, const std::string& by) override;
+  Result<void> DropSecret(const std::string& project, const std::string& name) override;
+  Result<std::vector<SecretInfo>> ListSecrets(const std::string& project) override;
+  Result<std::map<std::string, std::string>> FindSecrets(
+      const std::string& project, const std::vector<std::string>& names) override;
+  Result<void> Record(const AuditRow& row) override;
+  Result<std::vector<AuditRow>> ListAudit(const AuditFilter& filter) override;
+  Result<std::int64_t> DropOldAccess(Duration audit_age) override;
 
  private:
   Result<std::unique_ptr<Connection>> Borrow();

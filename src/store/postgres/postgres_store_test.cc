@@ -15,6 +15,14 @@ class PostgresHolder : public StoreHolder {
  public:
   PostgresHolder() { SharedDatabase().Clean(); }
   Store& store() override { return store_; }
+  AccessStore& access() override { return store_; }
+  void Age(Duration time) override {
+    const std::string by = std::to_string(time.count()) + " * interval '1 us'";
+    SharedDatabase().Sql("update agent_session set token_at = token_at - " + by +
+                         ", expires_at = expires_at - " + by +
+                         "; update token set expires_at = expires_at - " + by +
+                         "; update browser set expires_at = expires_at - " + by);
+  }
 
  private:
   PostgresStore store_{{SharedDatabase().conninfo(), 2}};
@@ -77,12 +85,15 @@ class OneJob : public testing::Test {
     Must(store_.SealJob(job_, 1));
     NewSession session;
     session.id = session_;
+    session.project = "p";
+    session.token = kToken;
     session.life = kLong;
     Must(store_.Join(session));
   }
   SyncOrder Asks(const LeaseId& lease) const {
     SyncOrder order;
     order.session = session_;
+    order.token = kToken;
     order.life = kOver;
     order.asks.push_back({job_, 4, lease});
     return order;
@@ -116,6 +127,7 @@ TEST_F(OneJob, WithABrokenRowIsAnErrorAndNotTheEnd) {
   SharedDatabase().Sql("update chunk set leased = B'00000000'");
   SyncOrder settles;
   settles.session = session_;
+  settles.token = kToken;
   settles.life = kOver;
   settles.settlements.push_back(Settle(lease, {.ok = Upto(4)}));
   const auto run = store_.Run({{settles}, {}});

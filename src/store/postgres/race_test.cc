@@ -68,11 +68,15 @@ class World {
     for (const Session& session : Must(store_.Dump({}, Bodies::kWithout)).sessions) {
       SyncOrder order;
       order.session = session.id;
+      order.token = kToken;
       order.leaving = true;
       Count(Must(store_.Run({{order}, {}})));
     }
     NewSession session;
     session.id = random.NewId<SessionId>();
+    session.machine = ToString(session.id);
+    session.project = "p";
+    session.token = kToken;
     session.life = kLong;
     Must(store_.Join(session));
     for (const JobId job : jobs_) {
@@ -120,12 +124,14 @@ class World {
     if (state == JobState::kFinished || state == JobState::kCancelled) return false;
     SyncOrder order;
     order.session = session;
+    order.token = kToken;
     order.life = kLong;
     order.asks.push_back({job, 64, random.NewId<LeaseId>()});
     const ExchangeResult granted = Must(store_.Run({{order}, {}}));
     for (const Grant& grant : granted.syncs[0].grants) {
       SyncOrder report;
       report.session = session;
+      report.token = kToken;
       report.life = kLong;
       report.settlements.push_back(
           Settle(grant.lease.id, {.ok = grant.lease.mine.Resized(limits::kItemsPerChunk)}));
@@ -164,6 +170,9 @@ class World {
     machine = {};
     NewSession session;
     session.id = machine.session = random.NewId<SessionId>();
+    session.machine = ToString(session.id);
+    session.project = "p";
+    session.token = kToken;
     session.life = kLong;
     machine.joined = Say([&] { return store_.Join(session); }).has_value();
   }
@@ -171,6 +180,7 @@ class World {
   SyncOrder Order(Machine& machine, Random& random) {
     SyncOrder order;
     order.session = machine.session;
+    order.token = kToken;
     order.life = random.Chance(0.9) ? kLong : kOver;
     order.leaving = random.Chance(0.01);
     for (const auto& [id, lease] : machine.leases) {

@@ -20,14 +20,18 @@ const Statement kCountItems{
     " lateral (select sum(length(done)) total, sum(bit_count(done)) done,"
     " sum(bit_count(failed)) failed, sum(bit_count(leased)) leased, sum(bit_count(parked)) parked"
     " from chunk c where c.job_id = job.job_id) n where job_id = any ($1)"};
+// So many of each project: a project whose jobs nobody can run must not hide those of others.
 const Statement kListRunnable{
     "list_runnable",
-    "select j.job_id, j.millicpus, j.memory_bytes,"
+    "select j.job_id, j.project, j.millicpus, j.memory_bytes,"
     " (select sum(bit_count(~ (f.done | f.leased | f.parked))) from"
     "  (select c.done, c.leased, c.parked from chunk c where c.job_id = j.job_id and c.has_free"
     "   order by c.chunk limit $2) f)::bigint"
-    " from job j where j.state = 1 and j.state in (1, 2, 4) and exists"
-    " (select 1 from chunk c where c.job_id = j.job_id and c.has_free) order by j.job_id limit $1"};
+    " from (select distinct project from job where state = 1 and state in (1, 2, 4)) p,"
+    " lateral (select * from job r where r.project = p.project and r.state = 1"
+    "  and r.state in (1, 2, 4) and exists"
+    "  (select 1 from chunk c where c.job_id = r.job_id and c.has_free)"
+    "  order by r.job_id limit $1) j order by j.job_id"};
 const Statement kListSweepable{
     "list_sweepable",
     "select j.job_id from job j where j.state in (1, 2, 4) and (j.state = 4 or (not j.open"
@@ -53,13 +57,18 @@ const Statement kListMachines{
     ", joined_at, seen_at, coalesce(status, ''), n.leases, n.items from agent_session s,"
     " lateral (select count(*) leases, coalesce(sum(bit_count(l.mine)), 0)::bigint items"
     " from lease l where l.session_id = s.session_id) n"
-    " where s.state < 2 and s.session_id > $1 order by s.session_id limit $2"};
+    " where s.state < 2 and s.session_id > $1 and ($3 = '' or s.project = $3)"
+    " order by s.session_id limit $2"};
 
 namespace {
 
 const Statement kListJobs{"list_jobs", "select " TIDEMILL_JOB_COLUMNS
                                        " from job where job_id < $1 and ($2 < 0 or state = $2)"
                                        " order by job_id desc limit $3"};
+const Statement kListJobsOf{"list_jobs_of",
+                            "select " TIDEMILL_JOB_COLUMNS
+                            " from job where project = $4 and job_id < $1"
+                            " and ($2 < 0 or state = $2) order by job_id desc limit $3"};
 const Statement kListChunks{
     "list_chunks",
     "select " TIDEMILL_CHUNK_COLUMNS
@@ -146,8 +155,10 @@ Result<JobCounts> PostgresStore::CountItems(JobId id) {
 Result<std::vector<Job>> PostgresStore::ListJobs(const JobFilter& filter) {
   const std::int64_t before = filter.before ? filter.before->number : INT64_MAX;
   const int state = filter.state ? static_cast<int>(*filter.state) : -1;
-  TIDEMILL_TRY(const Rows rows,
-               Query(kListJobs, Params().Big(before).Int(state).Int(filter.limit)));
+  Params params;
+  params.Big(before).Int(state).Int(filter.limit);
+  if (!filter.project.empty()) params.Text(filter.project);
+  TIDEMILL_TRY(const Rows rows, Query(filter.project.empty() ? kListJobs : kListJobsOf, params));
   return ReadAll(rows, ReadJob);
 }
 
@@ -158,6 +169,7 @@ Result<std::vector<RunnableJob>> PostgresStore::ListRunnable(int limit) {
     Row row = rows[i];
     RunnableJob& job = jobs.emplace_back();
     job.id.number = row.Big();
+    job.project = row.Text();
     job.resources.millicpus = row.Big();
     job.resources.memory_bytes = row.Big();
     job.free_items = row.Big();
@@ -245,8 +257,10 @@ Result<OpenReports> PostgresStore::ListOpenReports(JobId id, int limit) {
   return open;
 }
 
-Result<std::vector<ListedMachine>> PostgresStore::ListMachines(SessionId after, int limit) {
-  TIDEMILL_TRY(const Rows rows, Query(kListMachines, Params().Uuid(after).Int(limit)));
+Result<std::vector<ListedMachine>> PostgresStore::ListMachines(const MachineFilter& filter) {
+  TIDEMILL_TRY(
+      const Rows rows,
+      Query(kListMachines, Params().Uuid(filter.after).Int(filter.limit).Text(filter.project)));
   return ReadAll(rows, ReadMachine);
 }
 

@@ -114,6 +114,7 @@ Session ReadSession(Row& row) {
   Session session;
   session.id = row.Uuid<SessionId>();
   session.machine = row.Text();
+  session.project = row.Text();
   session.pool = row.Text();
   session.shape.millicpus = row.Big();
   session.shape.memory_bytes = row.Big();

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "model/access.h"
 #include "model/chunk.h"
 #include "model/job.h"
 #include "model/lease.h"
@@ -39,7 +40,13 @@ ItemTry ReadTry(Row& row);
 #define TIDEMILL_STAT_COLUMNS "s.job_id, s.chunk, s.round, s.ended, s.block, s.summary"
 ChunkStat ReadStat(Row& row);
 
-#define TIDEMILL_SESSION_COLUMNS "session_id, machine, pool, millicpus, memory_bytes, state"
+#define TIDEMILL_POOL_COLUMNS                                                                \
+  "o.project, o.name, o.no_capabilities, o.read_only_root, o.no_network, o.user_namespace, " \
+  "o.firewall"
+Pool ReadPool(Row& row);
+
+#define TIDEMILL_SESSION_COLUMNS \
+  "session_id, machine, project, pool, millicpus, memory_bytes, state"
 Session ReadSession(Row& row);
 
 // Locks chunks, lowest first, and reads them as they are once locked.

@@ -3,6 +3,7 @@
 #include <map>
 #include <set>
 
+#include "model/token.h"
 #include "store/postgres/postgres_store.h"
 #include "store/postgres/rows.h"
 #include "store/postgres/statements.h"
@@ -21,17 +22,46 @@ const Statement kLockExpired{"lock_expired",
                              " where state < 2 and expires_at < clock_timestamp()"
                              " order by session_id limit $1 for no key update skip locked"};
 
+// The leases of a session are few, those of a job many thousands and mostly dead rows: written so,
+// only the session's are ever looked at.
+const Statement kCheckPass{
+    "check_pass",
+    "select " TIDEMILL_SESSION_COLUMNS
+    ", token, next_token, (extract(epoch from clock_timestamp() - token_at) * 1000000)::bigint,"
+    " $2 = 0 or coalesce((select bool_or(l.job_id = $2) from lease l"
+    " where l.session_id = s.session_id), false)"
+    " from agent_session s where s.session_id = $1 and s.state < 2"};
+
 namespace {
 
-const Statement kJoin{
-    "join_session",
-    "insert into agent_session (session_id, machine, pool, millicpus, memory_bytes, expires_at)"
-    " values ($1, $2, $3, $4, $5, clock_timestamp() + $6 * interval '1 us')"
+// Two joins under one name come one after the other: rows that are not there yet cannot be locked.
+const Statement kLockName{
+    "lock_name", "select pg_advisory_xact_lock(hashtextextended($1 || '/' || $2 || '/' || $3, 0))"};
+const Statement kFindSession{"find_session",
+                             "select " TIDEMILL_SESSION_COLUMNS
+                             ", machine_key, token = '' from agent_session where session_id = $1"
+                             " for no key update"};
+// Ordered, as all locks of sessions are.
+const Statement kLockSameMachine{"lock_same_machine",
+                                 "select session_id, machine_key from agent_session"
+                                 " where project = $1 and pool = $2 and machine = $3 and state < 2"
+                                 " order by session_id for no key update"};
+const Statement kInsertSession{
+    "insert_session",
+    "insert into agent_session (session_id, machine, project, pool, millicpus, memory_bytes,"
+    " expires_at, machine_key, token, address)"
+    " values ($1, $2, $3, $4, $5, $6, clock_timestamp() + $7 * interval '1 us', $8, $9, $10)"
     " on conflict (session_id) do nothing"};
-const Statement kReadSession{
-    "read_session", "select " TIDEMILL_SESSION_COLUMNS " from agent_session where session_id = $1"};
+const Statement kOfferToken{"offer_token",
+                            "update agent_session set next_token = $2 where session_id = $1"};
+// Nothing is taken from it any more, and the reaper does the rest.
+const Statement kEndByAnother{"end_by_another",
+                              "update agent_session set token = '', next_token = '',"
+                              " expires_at = least(expires_at, clock_timestamp() - interval '1 us')"
+                              " where session_id = any ($1)"};
 const Statement kDrain{"drain_session",
-                       "update agent_session set state = 1 where session_id = $1 and state < 2"};
+                       "update agent_session set state = 1 where session_id = $1 and state < 2"
+                       " and ($2 = '' or project = $2)"};
 const Statement kDropLeases{"drop_leases", "delete from lease where session_id = any ($1)"};
 const Statement kCountLosses{
     "count_losses",
@@ -135,24 +165,69 @@ class LostLeases {
 }  // namespace
 
 Result<Session> PostgresStore::Join(const NewSession& session) {
+  const std::string key = HashToken(session.machine_key);
   return Transact<Session>([&](Transaction& transaction) -> Result<Session> {
-    transaction.Send(kJoin, Params()
-                                .Uuid(session.id)
-                                .Text(session.machine)
-                                .Text(session.pool)
-                                .Big(session.shape.millicpus)
-                                .Big(session.shape.memory_bytes)
-                                .Big(session.life.count()));
-    transaction.Send(kReadSession, Params().Uuid(session.id));
+    const Params id = Params().Uuid(session.id);
+    const Params name = Params().Text(session.project).Text(session.pool).Text(session.machine);
+    TIDEMILL_TRY_VOID(transaction.One(kLockName, name));
+    TIDEMILL_TRY(const Rows known, transaction.One(kFindSession, id));
+    if (!known.empty()) {
+      Row row = known[0];
+      Session found = ReadSession(row);
+      if (row.Text() != key || !IsSamePlace(found, session))
+        return OtherMachineKey(session.machine);
+      // The reaper is yet to come to one that its machine has left for another.
+      if (row.Flag()) found.state = SessionState::kDead;
+      if (found.state == SessionState::kDead) return found;
+      transaction.Send(kOfferToken, Params().Uuid(session.id).Bytes(HashToken(session.token)));
+      TIDEMILL_TRY(const auto committed, transaction.Commit());
+      return found;
+    }
+    TIDEMILL_TRY(const Rows same, transaction.One(kLockSameMachine, name));
+    std::vector<SessionId> others;
+    for (int i = 0; i < same.size(); ++i) {
+      Row row = same[i];
+      others.push_back(row.Uuid<SessionId>());
+      if (row.Text() != key) return OtherMachineKey(session.machine);
+    }
+    if (!others.empty()) transaction.Send(kEndByAnother, Params().Uuids(others));
+    transaction.Send(kInsertSession, Params()
+                                         .Uuid(session.id)
+                                         .Text(session.machine)
+                                         .Text(session.project)
+                                         .Text(session.pool)
+                                         .Big(session.shape.millicpus)
+                                         .Big(session.shape.memory_bytes)
+                                         .Big(session.life.count())
+                                         .Bytes(key)
+                                         .Bytes(HashToken(session.token))
+                                         .Text(session.address));
     TIDEMILL_TRY(const std::vector<Rows> answers, transaction.Commit());
-    // It was there, dead for a day, and was dropped between the two statements.
-    if (answers[1].empty()) return Fail(Code::kUnavailable, "the session was just dropped");
-    return ReadFirst(answers[1], ReadSession);
+    // A copy of this call came at the same moment, and its token is the one that counts.
+    if (answers.back().touched() == 0) return Fail(Code::kUnavailable, "joined just now");
+    return Session{session.id,   session.machine, session.project,
+                   session.pool, session.shape,   SessionState::kAlive};
   });
 }
 
-Result<void> PostgresStore::Drain(SessionId id) {
-  TIDEMILL_TRY(const Rows rows, Query(kDrain, Params().Uuid(id)));
+Result<Session> PostgresStore::CheckPass(const SessionPass& pass, Duration token_life,
+                                         std::optional<JobId> job) {
+  TIDEMILL_TRY(const Rows rows,
+               Query(kCheckPass, Params().Uuid(pass.session).Big(job.value_or(JobId{}).number)));
+  if (rows.empty()) return NotYourPass();
+  Row row = rows[0];
+  Session session = ReadSession(row);
+  SessionTokens tokens;
+  tokens.current = row.Text();
+  tokens.next = row.Text();
+  tokens.age = Duration(row.Big());
+  if (!IsGood(tokens, HashToken(pass.token), token_life)) return NotYourPass();
+  if (!row.Flag()) return NoLeaseOf(*job);
+  return session;
+}
+
+Result<void> PostgresStore::Drain(SessionId id, const std::string& project) {
+  TIDEMILL_TRY(const Rows rows, Query(kDrain, Params().Uuid(id).Text(project)));
   if (rows.touched() == 0) return NoSuchSession(id);
   return {};
 }

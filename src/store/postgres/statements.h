@@ -7,6 +7,9 @@
 // Each is defined beside the code that sends it.
 namespace tidemill {
 
+extern const Statement kFindCaller;
+extern const Statement kFindBrowser;
+extern const Statement kCheckPass;
 extern const Statement kLockSessions;
 extern const Statement kRenew;
 extern const Statement kReadLeases;
