@@ -52,7 +52,7 @@ void PlayedAgent::Leave() {
 
 void PlayedAgent::BeginLife(Duration delay) {
   ++life_;
-  session_ = deps_.random.NewId<SessionId>();
+  pass_ = {deps_.random.NewId<SessionId>(), {}};
   held_.clear();
   outbox_.clear();
   said_.clear();
@@ -72,13 +72,17 @@ void PlayedAgent::BeginLife(Duration delay) {
 }
 
 void PlayedAgent::Join() {
-  deps_.link.Join({session_, machine_, "default", script_.shape},
+  // A machine of its own for each life: one that comes back under its old name ends its old
+  // session, and a vanished one must be found missing.
+  const std::string machine = machine_ + "." + std::to_string(life_);
+  deps_.link.Join({pass_.session, machine, "key of " + machine, script_.join_token, script_.shape},
                   InThisLife([this](const Result<Joined>& joined) {
                     if (!joined) {
                       TryAgainLater([this] { Join(); });
                       return;
                     }
                     failures_ = 0;
+                    pass_.token = joined->token;
                     SyncNow();
                     Beat();
                   }));
@@ -134,7 +138,8 @@ void PlayedAgent::SyncNow() {
 
 SyncRequest PlayedAgent::MakeSync() {
   SyncRequest request;
-  request.session = session_;
+  request.session = pass_.session;
+  request.token = pass_.token;
   if (!Busy()) request.free = script_.shape;
   for (const auto& [id, held] : held_) request.known.push_back(id);
   request.settlements = outbox_;
@@ -182,7 +187,7 @@ Settlement PlayedAgent::Lie() {
 void PlayedAgent::Answered(Result<SyncResult> result) {
   syncing_ = false;
   if (!result) {
-    if (result.error().code == Code::kLost) {
+    if (result.error().code == Code::kLost || result.error().code == Code::kNobody) {
       ++deps_.totals.sessions_lost;
       BeginLife(Duration::zero());
       return;
@@ -196,6 +201,7 @@ void PlayedAgent::Answered(Result<SyncResult> result) {
     return;
   }
   failures_ = 0;
+  if (!result->token.empty()) pass_.token = result->token;
   deps_.totals.refused += static_cast<std::int64_t>(result->refused.size());
   if (leave_is_sent_) {
     BeginLife(script_.heartbeat);
@@ -254,7 +260,7 @@ void PlayedAgent::Take(const Grant& grant) {
     return;
   }
   ++deps_.totals.fetches;
-  deps_.link.FetchItems(grant.lease.chunk,
+  deps_.link.FetchItems(pass_, grant.lease.chunk,
                         InThisLife([this, id, key = grant.lease.chunk](Result<std::string> items) {
                           // Played items need no text; a real agent would try again here.
                           if (!items) fetched_.erase(key);
@@ -328,7 +334,7 @@ Settlement PlayedAgent::Settle(Held& held, Bits items) {
 void PlayedAgent::Wait() {
   waiting_ = true;
   ++deps_.totals.waits;
-  deps_.link.Wait(session_, InThisLife([this](Result<bool> sync_now) {
+  deps_.link.Wait(pass_, InThisLife([this](Result<bool> sync_now) {
                     waiting_ = false;
                     if (!sync_now) {
                       TryAgainLater([this] { SyncNow(); });

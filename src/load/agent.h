@@ -98,7 +98,7 @@ class PlayedAgent {
   std::uint64_t life_ = 0;
 
   // Of this life.
-  SessionId session_;
+  SessionPass pass_;
   std::map<LeaseId, Held> held_;
   std::vector<Settlement> outbox_;  // said until an answer comes
   std::size_t sent_ = 0;            // of the outbox, with the sync under way

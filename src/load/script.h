@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 #include "base/loop.h"
 #include "model/job.h"
@@ -10,6 +11,7 @@ namespace tidemill {
 
 // How a played agent behaves. The chances are of one time that it could do so.
 struct Script {
+  std::string join_token;
   Resources shape{1000, 0};
   // What an item is said to have taken, and what a whole lease really takes here.
   std::int64_t item_ms = 375;

@@ -6,10 +6,12 @@
 #include <optional>
 #include <utility>
 
+#include "base/limits.h"
 #include "base/log.h"
 #include "base/loop.h"
 #include "base/random.h"
 #include "base/result.h"
+#include "store/access_store.h"
 #include "store/store.h"
 
 namespace tidemill {
@@ -20,7 +22,8 @@ struct ServerDeps {
   Worker& worker;
   // For the exchange alone, so that no listing of a large job can keep agents from being heard.
   Worker& exchange_worker;
-  Store& store;  // called on the workers only
+  Store& store;         // called on the workers only,
+  AccessStore& access;  // and so is this
   Random& random;
   Log& log;
 };
@@ -44,9 +47,18 @@ void OnStore(const ServerDeps& deps, Call call, Done done) {
   OnStore(deps, deps.worker, std::move(call), std::move(done));
 }
 
+// The same with the other half of the store.
+template <typename Call, typename Done>
+void OnAccess(const ServerDeps& deps, Call call, Done done) {
+  OnStore(
+      deps, [&access = deps.access, call = std::move(call)](Store&) { return call(access); },
+      std::move(done));
+}
+
 struct ServerLimits {
   // Without a sync for this long an agent is given up.
   Duration session_life = std::chrono::seconds(60);
+  Duration session_token_life = limits::kSessionTokenLife;
   // Syncs that settle something, or may get something, wait this long for others to share their
   // transaction; those that only show that the agent lives can wait longer.
   Duration gather = std::chrono::milliseconds(3);
@@ -67,6 +79,8 @@ struct ServerLimits {
   Duration sweep_every = std::chrono::seconds(1);
   Duration roll_up_every = std::chrono::milliseconds(500);
   Duration tidy_every = std::chrono::minutes(10);
+  // For as long as a person may want to know who did what.
+  Duration audit_age = std::chrono::hours(24 * 400);
 };
 
 }  // namespace tidemill

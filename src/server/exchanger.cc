@@ -6,6 +6,7 @@
 
 #include "base/check.h"
 #include "base/limits.h"
+#include "model/token.h"
 
 namespace tidemill {
 namespace {
@@ -36,10 +37,12 @@ void Exchanger::Sync(SyncRequest request, Reply<SyncResult> reply) {
   const std::size_t bytes = BytesOf(request);
   const bool too_many = pending_.size() >= limits_.pending_syncs;
   if (too_many || pending_bytes_ + bytes > limits_.pending_bytes) {
+    // Those who are refused are not heard either: nobody may be given up for that.
+    events_.unheard();
     reply(Fail(Code::kExhausted, "too many agents are waiting for this server; try again soon"));
     return;
   }
-  agents_[request.session] = {request.free, deps_.loop.Now()};
+  if (Knows({request.session, request.token})) Hear(request);
   const Duration delay = IsUrgent(request) ? limits_.gather : limits_.idle_gather;
   pending_bytes_ += bytes;
   pending_.push_back({std::move(request), std::move(reply)});
@@ -48,7 +51,7 @@ void Exchanger::Sync(SyncRequest request, Reply<SyncResult> reply) {
 
 bool Exchanger::IsUrgent(const SyncRequest& request) const {
   return request.leaving || !request.settlements.empty() || !request.troubles.empty() ||
-         board_.Fits(request.free);
+         board_.Fits({}, request.free);
 }
 
 // The earliest wish counts.
@@ -92,7 +95,12 @@ Exchange Exchanger::ExchangeOf(const Batch& batch) {
   for (const Pending& pending : batch) {
     const SyncRequest& request = pending.request;
     SyncOrder& order = exchange.syncs.emplace_back();
+    const Agent* const agent = FindAgent(request.session);
     order.session = request.session;
+    order.token = request.token;
+    order.spare = SpareFor(request.session);
+    order.token_life = limits_.session_token_life;
+    order.address = request.address;
     order.life = limits_.session_life;
     order.known = request.known;
     order.settlements = request.settlements;
@@ -100,7 +108,8 @@ Exchange Exchanger::ExchangeOf(const Batch& batch) {
     order.troubles = request.troubles;
     order.leaving = request.leaving;
     if (request.leaving) continue;
-    order.asks = board_.AsksFor(request.free, agents(), deps_.random);
+    order.asks = board_.AsksFor(agent == nullptr ? std::string() : agent->project, request.free,
+                                agents(), deps_.random);
     for (const Ask& ask : order.asks) exchange.cursors[ask.job] = board_.cursor(ask.job);
   }
   return exchange;
@@ -159,7 +168,7 @@ void Exchanger::Finish(Batch batch, Result<ExchangeResult> result) {
   for (std::size_t i = 0; i < batch.size(); ++i) {
     SyncResult& sync = result->syncs[i];
     if (sync.lost) {
-      agents_.erase(batch[i].request.session);
+      Forget(batch[i].request);
       batch[i].reply(Fail(Code::kLost, "this session has ended; drop its work and join again"));
       continue;
     }
@@ -175,8 +184,9 @@ void Exchanger::Learn(const Batch& batch, const ExchangeResult& result) {
   for (const JobId job : result.dry) board_.MarkDry(job);
   for (std::size_t i = 0; i < batch.size(); ++i) {
     if (result.syncs[i].lost) continue;
+    LearnPass(batch[i].request, result.syncs[i]);
     for (const Measured& measured : batch[i].request.measured) {
-      board_.Measure(measured.job, measured.items, measured.run_ms);
+      board_.Measure(result.syncs[i].project, measured.job, measured.items, measured.run_ms);
     }
   }
   for (const SyncResult& sync : result.syncs) {
@@ -188,6 +198,54 @@ void Exchanger::Learn(const Batch& batch, const ExchangeResult& result) {
   if (!result.freed.empty()) events_.freed(result.freed);
   if (!result.chunk_done.empty()) events_.chunk_done(result.chunk_done);
   if (!result.troubles.empty()) events_.troubles(result.troubles);
+}
+
+void Exchanger::LearnPass(const SyncRequest& request, const SyncResult& result) {
+  Know({request.session, request.token}, result.project);
+  Hear(request);
+  if (result.before_from.empty()) return;
+  // It may be a machine that has moved; it may be somebody who has its token.
+  deps_.log.Warn("session.moved", {{"session", ToString(request.session)},
+                                   {"from", result.before_from},
+                                   {"to", request.address}});
+}
+
+void Exchanger::Know(const SessionPass& pass, const std::string& project) {
+  Agent& agent = agents_[pass.session];
+  agent.project = project;
+  agent.token = pass.token;
+  agent.good_at = deps_.loop.Now();
+  agent.heard = std::max(agent.heard, agent.good_at - limits_.session_life / 2);
+}
+
+bool Exchanger::Knows(const SessionPass& pass) const {
+  const Agent* agent = FindAgent(pass.session);
+  return agent != nullptr && !pass.token.empty() && agent->token == pass.token &&
+         deps_.loop.Now() - agent->good_at < limits_.session_life;
+}
+
+void Exchanger::Hear(const SyncRequest& request) {
+  Agent& agent = agents_[request.session];
+  agent.free = request.free;
+  agent.heard = deps_.loop.Now();
+}
+
+// Whoever came with another token than the session's has not ended it.
+void Exchanger::Forget(const SyncRequest& request) {
+  const auto found = agents_.find(request.session);
+  if (found != agents_.end() && found->second.token == request.token) agents_.erase(found);
+}
+
+std::string Exchanger::SpareFor(SessionId session) {
+  const auto found = agents_.find(session);
+  if (found == agents_.end()) return MakeToken(kSessionPrefix, deps_.random);
+  Agent& agent = found->second;
+  const TimePoint now = deps_.loop.Now();
+  const bool lately =
+      agent.offered != TimePoint{} && now - agent.offered < limits_.session_token_life / 10;
+  if (lately) return {};
+  agent.offered = now;
+  return MakeToken(kSessionPrefix, deps_.random);
 }
 
 void Exchanger::BatchDone() {

@@ -5,6 +5,7 @@
 #include <deque>
 #include <functional>
 #include <map>
+#include <optional>
 #include <vector>
 
 #include "lease/board.h"
@@ -41,9 +42,17 @@ class Exchanger {
   // Agents heard of within a session's life, and what they had free.
   std::int64_t agents() const { return static_cast<std::int64_t>(agents_.size()); }
   struct Agent {
-    Resources free{0, 0};
-    TimePoint heard;  // when its last sync came
+    std::optional<Resources> free;  // nothing: it syncs with another server
+    TimePoint heard;                // when its last sync came
+    std::string project;            // empty: nobody has told us yet
+    std::string token;              // the last one that was good,
+    TimePoint good_at = {};         // and when that was known
+    TimePoint offered = {};         // when a spare token was last sent along; zero: never
   };
+  // The pass is good, says the store.
+  void Know(const SessionPass& pass, const std::string& project);
+  // Was it good less than a session's life ago?
+  bool Knows(const SessionPass& pass) const;
   const Agent* FindAgent(SessionId session) const;
   void ForgetSilentAgents();
 
@@ -71,6 +80,13 @@ class Exchanger {
   void RunOneByOne(Batch batch);
   void Finish(Batch batch, Result<ExchangeResult> result);
   void Learn(const Batch& batch, const ExchangeResult& result);
+  void LearnPass(const SyncRequest& request, const SyncResult& result);
+  // A token for the store to give, if the agent's own has grown old; not with every sync, because
+  // random numbers cost something.
+  std::string SpareFor(SessionId session);
+  // Of a sync whose pass is good.
+  void Hear(const SyncRequest& request);
+  void Forget(const SyncRequest& request);
   void BatchDone();
 
   const ServerDeps deps_;

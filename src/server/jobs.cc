@@ -203,9 +203,10 @@ void Jobs::ChunkBody(ChunkKey key, Reply<ChunkItems> reply) {
   Ask<ChunkItems>([key](Store& store) { return store.FindItems(key); }, std::move(reply));
 }
 
-void Jobs::Machines(SessionId after, int limit, Reply<std::vector<ListedMachine>> reply) {
+void Jobs::Machines(MachineFilter filter, Reply<std::vector<ListedMachine>> reply) {
   Ask<std::vector<ListedMachine>>(
-      [after, limit](Store& store) { return store.ListMachines(after, limit); }, std::move(reply));
+      [filter = std::move(filter)](Store& store) { return store.ListMachines(filter); },
+      std::move(reply));
 }
 
 }  // namespace tidemill

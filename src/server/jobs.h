@@ -52,7 +52,7 @@ class Jobs {
   void Items(ItemsRequest request, Reply<ItemPage> reply);
   void Stats(JobId id, Reply<JobStats> reply);
   void ChunkBody(ChunkKey key, Reply<ChunkItems> reply);
-  void Machines(SessionId after, int limit, Reply<std::vector<ListedMachine>> reply);
+  void Machines(MachineFilter filter, Reply<std::vector<ListedMachine>> reply);
 
  private:
   struct Shown {

@@ -122,7 +122,7 @@ void Keeper::Refresh() {
         }
         std::vector<BoardJob> board;
         for (const RunnableJob& job : *jobs)
-          board.push_back({job.id, job.resources, job.free_items});
+          board.push_back({job.id, job.project, job.resources, job.free_items});
         board_.SetJobs(std::move(board));
         if (board_.free_items() > 0) events_.new_work();
       });
@@ -202,8 +202,10 @@ void Keeper::RollUp(std::function<void(bool)> done) {
 void Keeper::Tidy(std::function<void(bool)> done) {
   OnStore(
       deps_,
-      [](Store& store) -> Result<std::vector<std::string>> {
+      [&access = deps_.access,
+       age = limits_.audit_age](Store& store) -> Result<std::vector<std::string>> {
         TIDEMILL_TRY_VOID(store.DropStale(limits::kStaleAge));
+        TIDEMILL_TRY_VOID(access.DropOldAccess(age));
         return CheckLiveJobs(store);
       },
       [this, done = std::move(done)](Result<std::vector<std::string>> breaches) {

@@ -249,7 +249,7 @@ TEST_F(ReadingTest, ListsMachinesWithWhatTheirAgentsSay) {
   request.status = MachineStatus{"docker", true, {}};
   ASSERT_TRUE(Sync(request));
   const auto machines = Await<std::vector<ListedMachine>>(
-      [&](Reply<std::vector<ListedMachine>> reply) { server_.jobs().Machines({}, 10, reply); });
+      [&](Reply<std::vector<ListedMachine>> reply) { server_.jobs().Machines({}, reply); });
   ASSERT_EQ(machines->size(), 1u);
   EXPECT_EQ(machines->at(0).session.id, session);
   EXPECT_EQ(machines->at(0).status, request.status);

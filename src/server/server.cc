@@ -1,9 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/server.h"
 
+#include <cstdint>
+#include <limits>
 #include <utility>
 
+#include "model/token.h"
+#include "server/joining.h"
+
 namespace tidemill {
+namespace {
+
+// Of an agent whose last sync went to another server nobody knows here what it has free.
+constexpr Resources kAnything{std::numeric_limits<std::int64_t>::max(),
+                              std::numeric_limits<std::int64_t>::max()};
+
+}  // namespace
 
 Server::Server(ServerDeps deps, const ServerLimits& limits)
     : deps_(deps),
@@ -35,7 +47,7 @@ void Server::OfferWork() {
   offered_ = deps_.loop.Now();
   waiters_.Wake(board_.free_items(), [this](SessionId session) {
     const Exchanger::Agent* agent = exchanger_.FindAgent(session);
-    return agent == nullptr || board_.Fits(agent->free);
+    return agent == nullptr || board_.Fits(agent->project, agent->free.value_or(kAnything));
   });
 }
 
@@ -56,32 +68,83 @@ void Server::Stop(std::function<void()> done) {
   waiters_.Stop();
 }
 
-void Server::Join(JoinRequest request, Reply<Session> reply) {
-  NewSession session{request.session, std::move(request.machine), std::move(request.pool),
-                     request.shape, limits_.session_life};
+void Server::Join(JoinRequest request, Reply<Joined> reply) {
+  const JoinTerms terms{.session_life = limits_.session_life,
+                        .token_life = limits_.session_token_life,
+                        .token = MakeToken(kSessionPrefix, deps_.random)};
   OnStore(
-      deps_, [session = std::move(session)](Store& store) { return store.Join(session); },
-      [reply = std::move(reply)](Result<Session> joined) { reply(std::move(joined)); });
+      deps_,
+      [&access = deps_.access, request = std::move(request), terms](Store& store) {
+        return JoinMachine(store, access, request, terms);
+      },
+      [this, reply = std::move(reply)](Result<JoinedMachine> joined) {
+        if (!joined) return reply(tl::unexpected(joined.error()));
+        const Joined& answer = joined->answer;
+        exchanger_.Know({answer.session, answer.token}, joined->project);
+        reply(answer);
+      });
 }
 
 void Server::Sync(SyncRequest request, Reply<SyncResult> reply) {
   exchanger_.Sync(std::move(request), std::move(reply));
 }
 
-void Server::Wait(SessionId session, Duration at_most, Reply<bool> reply) {
+// A pass that a sync has shown lately was good then. Otherwise the store is asked: this server may
+// never have heard of the session.
+void Server::Wait(const SessionPass& pass, Duration at_most, Reply<bool> reply,
+                  std::function<bool()> begin) {
+  const auto admitted = [this, pass, at_most, reply, begin = std::move(begin)] {
+    if (begin && !begin()) return reply(false);
+    WaitAdmitted(pass.session, at_most, reply);
+  };
+  if (exchanger_.Knows(pass)) return admitted();
+  OnStore(
+      deps_,
+      [pass, life = limits_.session_token_life](Store& store) {
+        return store.CheckPass(pass, life, std::nullopt);
+      },
+      [this, pass, reply, admitted](Result<Session> session) {
+        if (!session) return reply(tl::unexpected(session.error()));
+        exchanger_.Know(pass, session->project);
+        admitted();
+      });
+}
+
+void Server::WaitAdmitted(SessionId session, Duration at_most, Reply<bool> reply) {
   // Work that was offered after its last sync has passed it by. By time, so that an agent that gets
   // nothing for a reason of its own does not come again and again.
   const Exchanger::Agent* agent = exchanger_.FindAgent(session);
-  if (agent != nullptr && offered_ > agent->heard && board_.Fits(agent->free)) {
+  if (agent != nullptr && agent->free && offered_ > agent->heard &&
+      board_.Fits(agent->project, *agent->free)) {
     reply(true);
     return;
   }
   waiters_.Wait(session, at_most, std::move(reply));
 }
 
-void Server::Drain(SessionId session, Reply<void> reply) {
+void Server::FetchItems(const SessionPass& pass, ChunkKey key, Reply<ChunkItems> reply) {
   OnStore(
-      deps_, [session](Store& store) { return store.Drain(session); },
+      deps_,
+      [pass, key, life = limits_.session_token_life](Store& store) -> Result<ChunkItems> {
+        TIDEMILL_TRY_VOID(store.CheckPass(pass, life, key.job));
+        return store.FindItems(key);
+      },
+      [reply = std::move(reply)](Result<ChunkItems> items) { reply(std::move(items)); });
+}
+
+void Server::FetchJob(const SessionPass& pass, JobId job, Reply<Job> reply) {
+  OnStore(
+      deps_,
+      [pass, job, life = limits_.session_token_life](Store& store) -> Result<Job> {
+        TIDEMILL_TRY_VOID(store.CheckPass(pass, life, job));
+        return store.FindJob(job);
+      },
+      [reply = std::move(reply)](Result<Job> found) { reply(std::move(found)); });
+}
+
+void Server::Drain(SessionId session, const std::string& project, Reply<void> reply) {
+  OnStore(
+      deps_, [session, project](Store& store) { return store.Drain(session, project); },
       [this, session, reply = std::move(reply)](Result<void> drained) {
         if (drained) waiters_.WakeOne(session);
         reply(std::move(drained));

@@ -26,13 +26,25 @@ class Server {
   // that was not answered was not taken.
   void Stop(std::function<void()> done);
 
-  void Join(JoinRequest request, Reply<Session> reply);
+  // --- agents ---
+  void Join(JoinRequest request, Reply<Joined> reply);
   void Sync(SyncRequest request, Reply<SyncResult> reply);
-  void Wait(SessionId session, Duration at_most, Reply<bool> reply);
+  // `begin` is asked once the pass is known to be good, and says whether anybody is still there: a
+  // stranger that hangs up must not end the wait of the session that it named.
+  void Wait(const SessionPass& pass, Duration at_most, Reply<bool> reply,
+            std::function<bool()> begin = {});
   // Whoever waited for this session is gone.
   void ForgetWait(SessionId session) { waiters_.Forget(session); }
-  void Drain(SessionId session, Reply<void> reply);
+  // Of jobs that the session holds a lease of; kForbidden for all others, be they there or not.
+  void FetchItems(const SessionPass& pass, ChunkKey key, Reply<ChunkItems> reply);
+  void FetchJob(const SessionPass& pass, JobId job, Reply<Job> reply);
+
+  // --- people ---
+  // Of a machine of the project.
+  void Drain(SessionId session, const std::string& project, Reply<void> reply);
   Jobs& jobs() { return jobs_; }
+  const ServerDeps& deps() const { return deps_; }
+  const ServerLimits& limits() const { return limits_; }
 
   const Exchanger::Totals& totals() const { return exchanger_.totals(); }
   std::int64_t agents() const { return exchanger_.agents(); }
@@ -41,6 +53,7 @@ class Server {
  private:
   void OfferWork();
   void PauseFor(const Trouble& trouble);
+  void WaitAdmitted(SessionId session, Duration at_most, Reply<bool> reply);
 
   const ServerDeps deps_;
   const ServerLimits limits_;

@@ -46,7 +46,8 @@ TEST_F(ServerTest, WakesWaitingAgentsForANewJob) {
   for (int i = 0; i < 20; ++i) {
     const SessionId session = Join();
     ASSERT_TRUE(Sync(SyncOf(session)));
-    server_.Wait(session, seconds(25), [&woken](Result<bool> sync_now) { woken += *sync_now; });
+    server_.Wait(PassOf(session), seconds(25),
+                 [&woken](Result<bool> sync_now) { woken += *sync_now; });
   }
   RunFor(seconds(1));
   EXPECT_EQ(woken, 0);
@@ -59,7 +60,8 @@ TEST_F(ServerTest, WakesNoMoreAgentsThanThereAreItems) {
   int woken = 0;
   for (int i = 0; i < 20; ++i) {
     const SessionId session = Join();
-    server_.Wait(session, seconds(25), [&woken](Result<bool> sync_now) { woken += *sync_now; });
+    server_.Wait(PassOf(session), seconds(25),
+                 [&woken](Result<bool> sync_now) { woken += *sync_now; });
   }
   SubmitRange(3);
   EXPECT_EQ(woken, 3);
@@ -68,7 +70,8 @@ TEST_F(ServerTest, WakesNoMoreAgentsThanThereAreItems) {
 TEST_F(ServerTest, AnswersAWaitWithNothingWhenItsTimeIsOver) {
   const SessionId session = Join();
   std::optional<bool> sync_now;
-  server_.Wait(session, seconds(5), [&sync_now](Result<bool> answer) { sync_now = *answer; });
+  server_.Wait(PassOf(session), seconds(5),
+               [&sync_now](Result<bool> answer) { sync_now = *answer; });
   RunFor(seconds(4));
   EXPECT_FALSE(sync_now);
   RunFor(seconds(2));
@@ -81,7 +84,8 @@ TEST_F(ServerTest, TellsAnAgentThatBeginsToWaitOfWorkThatPassedItBy) {
   ASSERT_TRUE(Sync(SyncOf(session)));
   SubmitRange(100);
   bool sync_now = false;
-  server_.Wait(session, seconds(25), [&sync_now](Result<bool> answer) { sync_now = *answer; });
+  server_.Wait(PassOf(session), seconds(25),
+               [&sync_now](Result<bool> answer) { sync_now = *answer; });
   EXPECT_TRUE(sync_now);
 }
 
@@ -91,7 +95,7 @@ TEST_F(ServerTest, DoesNotWakeAnAgentThatHasNoRoom) {
   full.free = {0, 0};
   ASSERT_TRUE(Sync(full));
   bool answered = false;
-  server_.Wait(session, seconds(25), [&answered](Result<bool>) { answered = true; });
+  server_.Wait(PassOf(session), seconds(25), [&answered](Result<bool>) { answered = true; });
   SubmitRange(100);
   RunFor(seconds(5));
   EXPECT_FALSE(answered);
@@ -232,9 +236,36 @@ TEST_F(ServerTest, ShowsAChangeThatWentThroughItAtOnce) {
 
 TEST_F(ServerTest, ForgetsAWaitWhoseAgentIsGone) {
   const SessionId session = Join();
-  server_.Wait(session, seconds(25), [](Result<bool>) {});
+  server_.Wait(PassOf(session), seconds(25), [](Result<bool>) {});
   EXPECT_EQ(server_.waiting(), 1u);
   server_.ForgetWait(session);
+  EXPECT_EQ(server_.waiting(), 0u);
+}
+
+TEST_F(ServerTest, AStrangerThatHangsUpEndsNobodysWait) {
+  const SessionId session = Join();
+  server_.Wait(PassOf(session), seconds(25), [](Result<bool>) {});
+  SessionPass wrong = PassOf(session);
+  wrong.token.back() = wrong.token.back() == '0' ? '1' : '0';
+  bool begun = false;
+  std::optional<Code> refused;
+  server_.Wait(
+      wrong, seconds(25), [&refused](Result<bool> answer) { refused = answer.error().code; },
+      [&] { return begun = true; });
+  RunFor(seconds(1));
+  EXPECT_FALSE(begun);
+  EXPECT_EQ(refused, Code::kLost);
+  EXPECT_EQ(server_.waiting(), 1u);
+}
+
+TEST_F(ServerTest, KeepsNoWaitOfOneThatHasHungUp) {
+  const SessionId session = Join();
+  std::optional<bool> sync_now;
+  server_.Wait(
+      PassOf(session), seconds(25), [&sync_now](Result<bool> answer) { sync_now = *answer; },
+      [] { return false; });
+  RunFor(seconds(1));
+  EXPECT_EQ(sync_now, false);
   EXPECT_EQ(server_.waiting(), 0u);
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -58,7 +59,19 @@ class ErrorLog : public Log {
 
 class ServerTest : public ::testing::Test {
  protected:
-  ServerTest() { server_.Start(); }
+  static constexpr const char* kJoinToken = "join token";
+
+  ServerTest() {
+    NewToken token;
+    token.id = {1, 1};
+    token.kind = TokenKind::kJoin;
+    token.secret = kJoinToken;
+    token.project = kDefaultProject;
+    token.pool = kDefaultPool;
+    token.life = std::chrono::hours(1000);
+    EXPECT_TRUE(store_.CreateToken(token));
+    server_.Start();
+  }
   ~ServerTest() override {
     const Result<std::vector<std::string>> breaches = CheckStore(store_);
     EXPECT_TRUE(breaches && breaches->empty());
@@ -110,15 +123,21 @@ class ServerTest : public ::testing::Test {
 
   SessionId Join() {
     const SessionId id = random_.NewId<SessionId>();
-    EXPECT_TRUE(Await<Session>([&](Reply<Session> reply) {
-      server_.Join({id, "machine", "default", {4000, 0}}, std::move(reply));
-    }));
+    const Result<tidemill::Joined> joined =
+        Await<tidemill::Joined>([&](Reply<tidemill::Joined> reply) {
+          server_.Join({id, "machine " + ToString(id), "key", kJoinToken, {4000, 0}},
+                       std::move(reply));
+        });
+    EXPECT_TRUE(joined) << joined.error().reason;
+    if (joined) tokens_[id] = joined->token;
     return id;
   }
+  SessionPass PassOf(SessionId session) { return {session, tokens_[session]}; }
 
   SyncRequest SyncOf(SessionId session) {
     SyncRequest request;
     request.session = session;
+    request.token = tokens_[session];
     request.free = {4000, 0};
     return request;
   }
@@ -148,7 +167,8 @@ class ServerTest : public ::testing::Test {
   VirtualWorker worker_{loop_, random_};
   TouchyStore store_{[this] { return loop_.Now().time_since_epoch().count(); }};
   ErrorLog log_;
-  Server server_{{loop_, worker_, worker_, store_, random_, log_}, ServerLimits{}};
+  Server server_{{loop_, worker_, worker_, store_, store_, random_, log_}, ServerLimits{}};
+  std::map<SessionId, std::string> tokens_;
   int keys_ = 0;
 };
 

@@ -12,6 +12,7 @@ Waiters::~Waiters() {
 }
 
 void Waiters::Wait(SessionId session, Duration at_most, Reply<bool> reply) {
+  if (stopped_) return reply(false);
   Answer(session, false);
   Waiter& waiter = waiters_[session];
   waiter.reply = std::move(reply);
@@ -42,6 +43,7 @@ void Waiters::Wake(std::int64_t count, const std::function<bool(SessionId)>& cou
 void Waiters::WakeOne(SessionId session) { Answer(session, true); }
 
 void Waiters::Stop() {
+  stopped_ = true;
   while (!order_.empty()) Answer(order_.front(), false);
 }
 

@@ -41,6 +41,7 @@ class Waiters {
 
   const ServerDeps deps_;
   const Duration longest_wait_;
+  bool stopped_ = false;
   std::list<SessionId> order_;
   std::map<SessionId, Waiter> waiters_;
 };

@@ -57,8 +57,12 @@ class FaultyStore : public Store {
   Result<Session> Join(const NewSession& session) override {
     return Call([&] { return store_.Join(session); });
   }
-  Result<void> Drain(SessionId id) override {
-    return Call([&] { return store_.Drain(id); });
+  Result<Session> CheckPass(const SessionPass& pass, Duration token_life,
+                            std::optional<JobId> job) override {
+    return Call([&] { return store_.CheckPass(pass, token_life, job); });
+  }
+  Result<void> Drain(SessionId id, const std::string& project) override {
+    return Call([&] { return store_.Drain(id, project); });
   }
   Result<ExchangeResult> Run(const Exchange& exchange) override {
     return Call([&] { return store_.Run(exchange); });
@@ -102,8 +106,8 @@ class FaultyStore : public Store {
   Result<OpenReports> ListOpenReports(JobId id, int limit) override {
     return Call([&] { return store_.ListOpenReports(id, limit); });
   }
-  Result<std::vector<ListedMachine>> ListMachines(SessionId after, int limit) override {
-    return Call([&] { return store_.ListMachines(after, limit); });
+  Result<std::vector<ListedMachine>> ListMachines(const MachineFilter& filter) override {
+    return Call([&] { return store_.ListMachines(filter); });
   }
   Result<RolledUp> RollUp(int limit, const RollUpMaker& make) override {
     return Call([&] { return store_.RollUp(limit, make); });

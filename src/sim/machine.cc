@@ -61,8 +61,10 @@ void SimMachine::StartAgent() {
   engine_ = std::make_unique<FakeEngine>(deps_.loop, MakePlay());
   AgentOptions options;
   options.machine = name_;
+  options.machine_key = "key of " + name_;
+  options.join_token = [this] { return script_.join_token; };
   options.shape = script_.shape;
-  options.session = memory_.session;
+  options.pass = memory_.pass;
   options.run = ++memory_.run;
   // Containers end far more often here than items may stand.
   options.limits.most_strikes = 1'000'000;

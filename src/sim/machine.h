@@ -41,13 +41,14 @@ class SimMachine {
 
  private:
   struct Memory : AgentMemory {
-    void Keep(SessionId kept) override { session = kept; }
-    SessionId session;
+    void Keep(const SessionPass& kept) override { pass = kept; }
+    SessionPass pass;
     std::int32_t run = 0;
   };
   struct NoLogs : ItemLogs {
     void Append(const LogPlace&, std::string_view) override {}
     void Close(const LogPlace&) override {}
+    void LimitAttempts(std::int64_t) override {}
   };
 
   void StartAgent();

@@ -41,21 +41,9 @@ void VirtualLink::Call(Invoke<T> invoke, Done<T> done) {
   });
 }
 
-// As a server's HTTP face answers it.
 void VirtualLink::Join(JoinRequest request, Done<Joined> done) {
-  Call<Joined>(
-      [request, life = session_life_](Server& server, Done<Joined> answer) {
-        server.Join(request, [answer, life](Result<Session> session) {
-          if (!session) {
-            answer(tl::unexpected(session.error()));
-          } else if (session->state == SessionState::kDead) {
-            answer(Fail(Code::kLost, "this session has ended"));
-          } else {
-            answer(Joined{session->id, session->state, life / 6, life});
-          }
-        });
-      },
-      std::move(done));
+  Call<Joined>([request](Server& server, Done<Joined> answer) { server.Join(request, answer); },
+               std::move(done));
 }
 
 void VirtualLink::Sync(SyncRequest request, Done<SyncResult> done) {
@@ -64,16 +52,15 @@ void VirtualLink::Sync(SyncRequest request, Done<SyncResult> done) {
       std::move(done));
 }
 
-void VirtualLink::Wait(SessionId session, Done<bool> done) {
-  Call<bool>(
-      [session](Server& server, Done<bool> answer) { server.Wait(session, seconds(25), answer); },
-      std::move(done));
+void VirtualLink::Wait(const SessionPass& pass, Done<bool> done) {
+  Call<bool>([pass](Server& server, Done<bool> answer) { server.Wait(pass, seconds(25), answer); },
+             std::move(done));
 }
 
-void VirtualLink::FetchItems(ChunkKey key, Done<std::string> done) {
+void VirtualLink::FetchItems(const SessionPass& pass, ChunkKey key, Done<std::string> done) {
   Call<std::string>(
-      [key](Server& server, Done<std::string> answer) {
-        server.jobs().ChunkBody(key, [answer](Result<ChunkItems> items) {
+      [pass, key](Server& server, Done<std::string> answer) {
+        server.FetchItems(pass, key, [answer](Result<ChunkItems> items) {
           if (items) {
             answer(items->body);
           } else {
@@ -84,18 +71,14 @@ void VirtualLink::FetchItems(ChunkKey key, Done<std::string> done) {
       std::move(done));
 }
 
-void VirtualLink::FetchJob(JobId job, Done<Job> done) {
-  Call<Job>(
-      [job](Server& server, Done<Job> answer) {
-        server.jobs().Show(job, [answer](Result<JobCounts> counted) {
-          if (counted) {
-            answer(counted->job);
-          } else {
-            answer(tl::unexpected(counted.error()));
-          }
-        });
-      },
-      std::move(done));
+void VirtualLink::FetchJob(const SessionPass& pass, JobId job, Done<Job> done) {
+  Call<Job>([pass, job](Server& server, Done<Job> answer) { server.FetchJob(pass, job, answer); },
+            std::move(done));
+}
+
+// Simulated jobs name none.
+void VirtualLink::FetchSecrets(const SessionPass&, JobId, Done<Secrets> done) {
+  loop_.After(SomeTime(), [done] { done(Secrets{}); });
 }
 
 }  // namespace tidemill

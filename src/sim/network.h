@@ -23,19 +23,16 @@ struct NetworkFaults {
 class VirtualLink : public ServerLink {
  public:
   // `pick` gives a server that is up, or null.
-  VirtualLink(Loop& loop, Random& random, const NetworkFaults& faults, Duration session_life,
+  VirtualLink(Loop& loop, Random& random, const NetworkFaults& faults,
               std::function<Server*()> pick)
-      : loop_(loop),
-        random_(random),
-        faults_(faults),
-        session_life_(session_life),
-        pick_(std::move(pick)) {}
+      : loop_(loop), random_(random), faults_(faults), pick_(std::move(pick)) {}
 
   void Join(JoinRequest request, Done<Joined> done) override;
   void Sync(SyncRequest request, Done<SyncResult> done) override;
-  void Wait(SessionId session, Done<bool> done) override;
-  void FetchItems(ChunkKey key, Done<std::string> done) override;
-  void FetchJob(JobId job, Done<Job> done) override;
+  void Wait(const SessionPass& pass, Done<bool> done) override;
+  void FetchItems(const SessionPass& pass, ChunkKey key, Done<std::string> done) override;
+  void FetchJob(const SessionPass& pass, JobId job, Done<Job> done) override;
+  void FetchSecrets(const SessionPass& pass, JobId job, Done<Secrets> done) override;
 
  private:
   template <typename T>
@@ -48,7 +45,6 @@ class VirtualLink : public ServerLink {
   Loop& loop_;
   Random& random_;
   const NetworkFaults& faults_;
-  const Duration session_life_;
   const std::function<Server*()> pick_;
 };
 

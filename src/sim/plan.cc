@@ -43,9 +43,12 @@ SimPlan DrawPlan(std::uint64_t seed) {
   plan.limits.batches_in_flight = 1 + static_cast<int>(random.Below(3));
   plan.limits.reap_every = milliseconds(200 + random.Below(5000));
   plan.limits.tidy_every = seconds(20);
+  // In some runs tokens are turned over all the time.
+  if (seed % 2 == 0) plan.limits.session_token_life = plan.limits.session_life * 4;
 
   Script& script = plan.script;
   script.seed = seed;
+  script.join_token = "tidemill_join_of_the_simulator";
   script.session_life = plan.limits.session_life;
   script.heartbeat = plan.limits.session_life / 6;
   script.shape.millicpus = 1000 * (1 + static_cast<std::int64_t>(random.Below(8)));

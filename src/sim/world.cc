@@ -31,7 +31,8 @@ void World::WorldLog::Write(std::string_view level, std::string_view event, Fiel
 World::UpServer::UpServer(World& world, std::uint64_t number)
     : random(world.plan_.seed + number, "server"),
       worker(world.loop_, random),
-      server({world.loop_, worker, worker, world.faulty_, random, world.log_}, world.plan_.limits) {
+      server({world.loop_, worker, worker, world.faulty_, world.store_, random, world.log_},
+             world.plan_.limits) {
   server.Start();
 }
 
@@ -54,9 +55,16 @@ World::World(const SimPlan& plan)
       log_(*this),
       network_faults_(plan.network_faults),
       machine_faults_(plan.machine_faults),
-      link_(loop_, network_random_, network_faults_, plan.limits.session_life,
-            [this] { return PickServer(); }),
-      servers_(static_cast<std::size_t>(plan.servers)) {}
+      link_(loop_, network_random_, network_faults_, [this] { return PickServer(); }),
+      servers_(static_cast<std::size_t>(plan.servers)) {
+  NewToken token;
+  token.kind = TokenKind::kJoin;
+  token.secret = plan.script.join_token;
+  token.project = kDefaultProject;
+  token.pool = kDefaultPool;
+  token.life = std::chrono::hours(1000);
+  TIDEMILL_CHECK(store_.CreateToken(token).has_value());
+}
 
 World::~World() = default;
 

@@ -1,47 +1,46 @@
 // SPDX-License-Identifier: Apache-2.0
-// /v1/agents: join, sync, wait, drain.
-#include <algorithm>
+// /v1/agents: what agents say and ask for.
 #include <chrono>
 #include <cstdint>
 #include <memory>
 #include <utility>
 
 #include "base/limits.h"
+#include "server/http/agent_ask.h"
 #include "server/http/answer.h"
 #include "server/http/api.h"
+#include "server/http/chunk_answer.h"
 #include "server/http/query.h"
 #include "server/http/with_job.h"
 #include "wire/agent_json.h"
+#include "wire/job_json.h"
 
 namespace tidemill {
 namespace {
 
 using std::chrono::milliseconds;
 
-// A session survives a few lost heartbeats.
-constexpr milliseconds kHeartbeat{10'000};
-constexpr int kHeartbeatsPerSession = 6;
 constexpr std::int64_t kWaitMs = 25'000;
-
-Result<Joined> JoinedOf(const Session& session, Duration session_life) {
-  if (session.state == SessionState::kDead) {
-    return Fail(Code::kLost, "this session has ended; join with a new one");
-  }
-  return Joined{session.id, session.state,
-                std::min<Duration>(kHeartbeat, session_life / kHeartbeatsPerSession), session_life};
-}
 
 void Join(ApiState& state, Call call) {
   auto request = ParseJoinRequest(call.request.body);
   if (!request) return call.respond(ProblemAnswer(request.error()));
-  state.agents.Pass<Session>(
+  request->join_token = call.token;
+  request->address = call.request.address;
+  state.agents.Pass<Joined>(
       call.request.peer,
-      [&state, request = *std::move(request)](Reply<Session> done) {
-        state.server.Join(request, std::move(done));
+      [&state, request = *std::move(request)](Reply<Joined> done) {
+        state.server.Join(
+            request, [&state, request, done = std::move(done)](Result<Joined> joined) {
+              if (!joined && joined.error().code == Code::kNobody) {
+                state.log.Warn("join.refused",
+                               {{"machine", request.machine}, {"address", request.address}});
+              }
+              done(std::move(joined));
+            });
       },
-      AnswerWith<Session>(state.log, std::move(call.respond), [&state](const Session& session) {
-        const auto answer = JoinedOf(session, state.options.session_life);
-        return answer ? JsonAnswer(FormatJoinAnswer(*answer)) : ProblemAnswer(answer.error());
+      AnswerWith<Joined>(state.log, std::move(call.respond), [](const Joined& joined) {
+        return JsonAnswer(FormatJoinAnswer(joined));
       }));
 }
 
@@ -49,17 +48,13 @@ void Join(ApiState& state, Call call) {
 void Sync(ApiState& state, Call call) {
   auto request = ParseSyncRequest(call.request.body);
   if (!request) return call.respond(ProblemAnswer(request.error()));
+  request->token = call.token;
+  request->address = call.request.address;
   state.server.Sync(
       *std::move(request),
       AnswerWith<SyncResult>(state.log, std::move(call.respond), [](const SyncResult& result) {
         return JsonAnswer(FormatSyncResult(result));
       }));
-}
-
-Result<SessionId> ReadSession(const std::string* text) {
-  const auto session = text == nullptr ? std::nullopt : ParseId<SessionId>(*text);
-  if (!session) return Fail(Code::kInvalid, "session: must be a UUID");
-  return *session;
 }
 
 struct WaitRequest {
@@ -87,42 +82,66 @@ void Wait(ApiState& state, Call call) {
   // Shared by the answer and by the end of the connection, whichever comes first.
   const auto over = std::make_shared<bool>(false);
   const SessionId session = request->session;
-  call.request.peer->on_gone = [&state, session, over] {
-    // If ours is over already, the session may have a new one, which must live on.
-    if (!*over) state.server.ForgetWait(session);
+  const auto begin = [&state, session, over, peer = call.request.peer] {
+    if (peer->gone) return false;
+    peer->on_gone = [&state, session, over] {
+      // If ours is over already, the session may have a new one, which must live on.
+      if (!*over) state.server.ForgetWait(session);
+    };
+    return true;
   };
   state.server.Wait(
-      session, request->at_most,
-      [over, answer = AnswerWith<bool>(state.log, std::move(call.respond), [](bool sync_now) {
-               return JsonAnswer(FormatWaitAnswer(sync_now));
-             })](Result<bool> sync_now) {
+      {session, call.token}, request->at_most,
+      [over, answer = AnswerWith<bool>(state.log, std::move(call.respond),
+                                       [](bool sync_now) {
+                                         return JsonAnswer(FormatWaitAnswer(sync_now));
+                                       })](Result<bool> sync_now) {
         *over = true;
         answer(std::move(sync_now));
-      });
+      },
+      begin);
 }
 
-void Drain(ApiState& state, Call call) {
-  const auto session = ReadSession(&call.names[0]);
-  if (!session) return call.respond(ProblemAnswer(session.error()));
-  state.agents.Pass<void>(
+void FetchJob(ApiState& state, Call call) {
+  const auto ask = ReadAgentAsk(state, call);
+  if (!ask) return call.respond(ProblemAnswer(ask.error()));
+  state.agents.Pass<Job>(
       call.request.peer,
-      [&state, session = *session](Reply<void> done) {
-        state.server.Drain(session, std::move(done));
+      [&state, ask = *ask](Reply<Job> done) {
+        state.server.FetchJob(ask.pass, ask.job, std::move(done));
       },
-      AnswerWith<void>(state.log, std::move(call.respond),
-                       [] { return HttpResponse{.status = 204}; }));
+      AnswerWith<Job>(state.log, std::move(call.respond),
+                      [](const Job& job) { return JsonAnswer(FormatJob(job)); }));
+}
+
+void FetchItems(ApiState& state, Call call) {
+  const auto ask = ReadAgentAsk(state, call);
+  if (!ask) return call.respond(ProblemAnswer(ask.error()));
+  const auto number = ReadChunkNumber(call.names[2]);
+  if (!number) return call.respond(ProblemAnswer(number.error()));
+  state.agents.Pass<ChunkItems>(
+      call.request.peer,
+      [&state, pass = ask->pass, key = ChunkKey{ask->job, *number}](Reply<ChunkItems> done) {
+        state.server.FetchItems(pass, key, std::move(done));
+      },
+      AnswerWith<ChunkItems>(state.log, std::move(call.respond), [](ChunkItems& items) {
+        return ChunkAnswer(std::move(items), Keep::kForEver);
+      }));
 }
 
 }  // namespace
 
 void AddAgentRoutes(Router& router, ApiState& state) {
-  router.Post("/v1/agents/sync", {.json_bytes = limits::kSyncBytes},
+  const auto agent = Needs::kSessionToken;
+  router.Post("/v1/agents/sync", agent, {.json_bytes = limits::kSyncBytes},
               [&state](Call call) { Sync(state, std::move(call)); });
-  router.Get("/v1/agents/wait", [&state](Call call) { Wait(state, std::move(call)); });
-  router.Post("/v1/agents/join", {.json_bytes = kJsonBytes},
+  router.Get("/v1/agents/wait", agent, [&state](Call call) { Wait(state, std::move(call)); });
+  router.Post("/v1/agents/join", Needs::kJoinToken, {.json_bytes = kJsonBytes},
               [&state](Call call) { Join(state, std::move(call)); });
-  router.Post("/v1/agents/{session}/drain", {.json_bytes = kJsonBytes, .may_be_absent = true},
-              [&state](Call call) { Drain(state, std::move(call)); });
+  router.Get("/v1/agents/{session}/jobs/{job}", agent,
+             [&state](Call call) { FetchJob(state, std::move(call)); });
+  router.Get("/v1/agents/{session}/jobs/{job}/chunks/{chunk}/items", agent,
+             [&state](Call call) { FetchItems(state, std::move(call)); });
 }
 
 }  // namespace tidemill

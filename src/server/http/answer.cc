@@ -12,6 +12,9 @@ HttpResponse Answer(const Problem& problem) {
                         .body = FormatProblem(problem)};
   const bool later = problem.status == 429 || problem.status == 503;
   if (later) response.headers.emplace_back("Retry-After", "1");
+  if (problem.status == 401) {
+    response.headers.emplace_back("WWW-Authenticate", "Bearer realm=\"tidemill\"");
+  }
   return response;
 }
 

@@ -12,11 +12,18 @@ Api::Api(Server& server, Random& random, Log& log, ApiOptions options)
              options,
              Gate(options.people),
              Gate(options.agents),
-             JobNames(server.jobs())} {
+             Guard(server, state_.people, log),
+             JobNames(server.jobs())},
+      router_([this](Needs needs, std::string action, Call call, Router::Route route) {
+        state_.guard.Admit(needs, std::move(action), std::move(call), std::move(route));
+      }) {
   AddAgentRoutes(router_, state_);
   AddJobRoutes(router_, state_);
   AddItemRoutes(router_, state_);
   AddMachineRoutes(router_, state_);
+  AddAccessRoutes(router_, state_);
+  AddSecretRoutes(router_, state_);
+  AddTokenRoutes(router_, state_);
   AddHealthRoutes(router_, state_);
 }
 

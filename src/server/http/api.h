@@ -3,11 +3,14 @@
 
 #include <cstddef>
 #include <functional>
+#include <memory>
 
 #include "base/log.h"
 #include "base/random.h"
+#include "base/seal.h"
 #include "net/http_server.h"
 #include "server/http/gate.h"
+#include "server/http/guard.h"
 #include "server/http/job_names.h"
 #include "server/http/router.h"
 #include "server/server.h"
@@ -15,10 +18,10 @@
 namespace tidemill {
 
 struct ApiOptions {
-  Duration session_life = std::chrono::seconds(60);
   Gate::Limits people = {.under_way = 2, .waiting = 1000};
   // Joins, and agents that fetch the items of a chunk: as many as a large fleet has at once.
   Gate::Limits agents = {.under_way = 2, .waiting = 20'000};
+  std::shared_ptr<const KeyRing> keys = {};  // for secrets; null: this server has none
   std::function<std::size_t()> connections = [] { return std::size_t{0}; };  // for the metrics
 };
 
@@ -30,6 +33,7 @@ struct ApiState {
   const ApiOptions options;
   Gate people;
   Gate agents;
+  Guard guard;
   JobNames names;
   bool stopping = false;
 };
@@ -58,6 +62,9 @@ void AddJobRoutes(Router& router, ApiState& state);
 void AddItemRoutes(Router& router, ApiState& state);
 void AddMachineRoutes(Router& router, ApiState& state);
 void AddAgentRoutes(Router& router, ApiState& state);
+void AddAccessRoutes(Router& router, ApiState& state);
+void AddSecretRoutes(Router& router, ApiState& state);
+void AddTokenRoutes(Router& router, ApiState& state);
 void AddHealthRoutes(Router& router, ApiState& state);
 
 }  // namespace tidemill

@@ -64,8 +64,8 @@ void Metrics(const ApiState& state, const Call& call) {
 }  // namespace
 
 void AddHealthRoutes(Router& router, ApiState& state) {
-  router.Get("/healthz", [&state](const Call& call) { Health(state, call); });
-  router.Get("/metrics", [&state](const Call& call) { Metrics(state, call); });
+  router.Get("/healthz", Needs::kNothing, [&state](const Call& call) { Health(state, call); });
+  router.Get("/metrics", Needs::kServer, [&state](const Call& call) { Metrics(state, call); });
 }
 
 }  // namespace tidemill

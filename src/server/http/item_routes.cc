@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // The items of a job, as people and agents read them.
 #include <cstdint>
-#include <limits>
 #include <utility>
 
 #include "base/limits.h"
 #include "model/chunk.h"
 #include "server/http/answer.h"
 #include "server/http/api.h"
+#include "server/http/chunk_answer.h"
 #include "server/http/query.h"
 #include "server/http/with_job.h"
 #include "wire/item_json.h"
@@ -65,40 +65,26 @@ void Stats(ApiState& state, JobId job, Call call) {
       }));
 }
 
-// As they are stored: what an agent unpacks, the server need not.
-HttpResponse ChunkAnswer(ChunkItems&& items) {
-  HttpResponse response;
-  response.status = items.body.empty() ? 204 : 200;
-  if (!items.body.empty()) response.content_type = "application/zstd";
-  response.headers = {{"Tidemill-First-Item", std::to_string(items.first_item)},
-                      {"Tidemill-Length", std::to_string(items.length)},
-                      {"Cache-Control", "private, max-age=31536000, immutable"}};
-  response.body = std::move(items.body);
-  return response;
-}
-
 void ChunkBody(ApiState& state, JobId job, Call call) {
-  const auto number = ParseNumber(call.names[1]);
-  if (!number || *number > std::numeric_limits<std::int32_t>::max()) {
-    return call.respond(
-        ProblemAnswer(Error{Code::kInvalid, "the chunk's number: chunks are counted from 0"}));
-  }
-  const ChunkKey key{job, static_cast<std::int32_t>(*number)};
-  state.agents.Pass<ChunkItems>(
+  const auto number = ReadChunkNumber(call.names[1]);
+  if (!number) return call.respond(ProblemAnswer(number.error()));
+  const ChunkKey key{job, *number};
+  state.people.Pass<ChunkItems>(
       call.request.peer,
       [&state, key](Reply<ChunkItems> done) {
         state.server.jobs().ChunkBody(key, std::move(done));
       },
-      AnswerWith<ChunkItems>(state.log, std::move(call.respond),
-                             [](ChunkItems& items) { return ChunkAnswer(std::move(items)); }));
+      AnswerWith<ChunkItems>(state.log, std::move(call.respond), [](ChunkItems& items) {
+        return ChunkAnswer(std::move(items), Keep::kNot);
+      }));
 }
 
 }  // namespace
 
 void AddItemRoutes(Router& router, ApiState& state) {
-  router.Get("/v1/jobs/{job}/items", WithJob(state, Items));
-  router.Get("/v1/jobs/{job}/stats", WithJob(state, Stats));
-  router.Get("/v1/jobs/{job}/chunks/{chunk}/items", WithJob(state, ChunkBody));
+  router.Get("/v1/jobs/{job}/items", Needs::kViewer, WithJob(state, Items));
+  router.Get("/v1/jobs/{job}/stats", Needs::kViewer, WithJob(state, Stats));
+  router.Get("/v1/jobs/{job}/chunks/{chunk}/items", Needs::kViewer, WithJob(state, ChunkBody));
 }
 
 }  // namespace tidemill

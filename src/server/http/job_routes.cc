@@ -34,6 +34,7 @@ HttpResponse CreatedAnswer(const Job& job) {
 void Create(ApiState& state, Call call) {
   auto job = ParseNewJob(call.request.body);
   if (!job) return call.respond(ProblemAnswer(job.error()));
+  job->project = call.project;
   if (job->key.empty()) job->key = ToString(state.random.NewId<Id<struct KeyTag>>());
   state.people.Pass<Job>(
       call.request.peer,
@@ -84,8 +85,9 @@ void ListCounts(ApiState& state, const JobFilter& filter, Call call) {
 }
 
 void List(ApiState& state, Call call) {
-  const auto request = ReadList(call.request.query);
+  auto request = ReadList(call.request.query);
   if (!request) return call.respond(ProblemAnswer(request.error()));
+  request->filter.project = call.project;
   const JobFilter& filter = request->filter;
   if (request->counts) return ListCounts(state, filter, std::move(call));
   state.people.Pass<std::vector<Job>>(
@@ -137,7 +139,7 @@ void PutPart(ApiState& state, JobId job, Call call) {
       AnswerWith<Job>(state.log, std::move(call.respond), JobAnswer));
 }
 
-void Seal(ApiState& state, JobId job, Call call) {
+void SealJob(ApiState& state, JobId job, Call call) {
   const auto parts = ParseSeal(call.request.body);
   if (!parts) return call.respond(ProblemAnswer(parts.error()));
   state.people.Pass<Job>(
@@ -182,18 +184,19 @@ void AddJobRoutes(Router& router, ApiState& state) {
   const Body json{.json_bytes = kJsonBytes};
   const Body nothing{.json_bytes = kJsonBytes, .may_be_absent = true};
   const Body part{.json_bytes = kJsonBytes, .text_bytes = limits::kPartBytes};
-  router.Post("/v1/jobs", json, [&state](Call call) { Create(state, std::move(call)); });
-  router.Get("/v1/jobs", [&state](Call call) { List(state, std::move(call)); });
-  router.Get("/v1/jobs/{job}", WithJob(state, Show));
-  router.Put("/v1/jobs/{job}/parts/{number}", part, WithJob(state, PutPart));
-  router.Post("/v1/jobs/{job}/seal", json, WithJob(state, Seal));
-  router.Post("/v1/jobs/{job}/retry", json, WithJob(state, Retry));
+  router.Post("/v1/jobs", Needs::kSubmitter, json,
+              [&state](Call call) { Create(state, std::move(call)); });
+  router.Get("/v1/jobs", Needs::kViewer, [&state](Call call) { List(state, std::move(call)); });
+  router.Get("/v1/jobs/{job}", Needs::kViewer, WithJob(state, Show));
+  router.Put("/v1/jobs/{job}/parts/{number}", Needs::kSubmitter, part, WithJob(state, PutPart));
+  router.Post("/v1/jobs/{job}/seal", Needs::kSubmitter, json, WithJob(state, SealJob));
+  router.Post("/v1/jobs/{job}/retry", Needs::kSubmitter, json, WithJob(state, Retry));
   const std::pair<const char*, Change> changes[] = {{"close", &Jobs::Close},
                                                     {"pause", &Jobs::Pause},
                                                     {"resume", &Jobs::Resume},
                                                     {"cancel", &Jobs::Cancel}};
   for (const auto& [verb, change] : changes) {
-    router.Post(std::string("/v1/jobs/{job}/") + verb, nothing,
+    router.Post(std::string("/v1/jobs/{job}/") + verb, Needs::kSubmitter, nothing,
                 WithJob(state, [change](ApiState& inner, JobId job, Call call) {
                   Apply(inner, change, job, std::move(call));
                 }));

@@ -8,6 +8,7 @@
 #include "server/http/answer.h"
 #include "server/http/api.h"
 #include "server/http/query.h"
+#include "server/http/with_job.h"
 #include "wire/machine_json.h"
 
 namespace tidemill {
@@ -15,14 +16,9 @@ namespace {
 
 constexpr int kSomeMachines = 100;
 
-struct MachinesRequest {
-  SessionId after;
-  int limit = 0;
-};
-
-Result<MachinesRequest> ReadRequest(const HttpFields& fields) {
+Result<MachineFilter> ReadFilter(const HttpFields& fields) {
   TIDEMILL_TRY(const Query query, Query::Of(fields, {"after", "limit"}));
-  MachinesRequest request;
+  MachineFilter request;
   if (const std::string* text = query.Find("after")) {
     const auto after = ParseId<SessionId>(*text);
     if (!after) return Fail(Code::kInvalid, "after: must be the 'next' of the page before");
@@ -37,12 +33,13 @@ Result<MachinesRequest> ReadRequest(const HttpFields& fields) {
 
 void List(ApiState& state, Call call) {
   using Machines = std::vector<ListedMachine>;
-  const auto request = ReadRequest(call.request.query);
+  auto request = ReadFilter(call.request.query);
   if (!request) return call.respond(ProblemAnswer(request.error()));
+  request->project = call.project;
   state.people.Pass<Machines>(
       call.request.peer,
       [&state, request = *request](Reply<Machines> done) {
-        state.server.jobs().Machines(request.after, request.limit, std::move(done));
+        state.server.jobs().Machines(request, std::move(done));
       },
       AnswerWith<Machines>(
           state.log, std::move(call.respond), [limit = request->limit](const Machines& machines) {
@@ -50,10 +47,28 @@ void List(ApiState& state, Call call) {
           }));
 }
 
+void Drain(ApiState& state, Call call) {
+  const auto session = ParseId<SessionId>(call.names[0]);
+  if (!session) return call.respond(ProblemAnswer(404, "a machine is known by its session"));
+  state.people.Pass<void>(
+      call.request.peer,
+      [&state, session = *session, project = call.project](Reply<void> done) {
+        state.server.Drain(session, project, [done = std::move(done)](Result<void> drained) {
+          const bool gone = !drained && drained.error().code == Code::kLost;
+          done(gone ? Fail(Code::kNotFound, "there is no such machine") : std::move(drained));
+        });
+      },
+      AnswerWith<void>(state.log, std::move(call.respond),
+                       [] { return HttpResponse{.status = 204}; }));
+}
+
 }  // namespace
 
 void AddMachineRoutes(Router& router, ApiState& state) {
-  router.Get("/v1/machines", [&state](Call call) { List(state, std::move(call)); });
+  router.Get("/v1/machines", Needs::kViewer, [&state](Call call) { List(state, std::move(call)); });
+  router.Post("/v1/machines/{session}/drain", Needs::kOperator,
+              {.json_bytes = kJsonBytes, .may_be_absent = true},
+              [&state](Call call) { Drain(state, std::move(call)); });
 }
 
 }  // namespace tidemill

@@ -70,8 +70,20 @@ std::optional<HttpResponse> WrongBody(const Body& takes, const HttpRequest& requ
 
 }  // namespace
 
-void Router::Add(std::string_view method, std::string_view pattern, Body body, Route route) {
-  entries_.push_back({std::string(method), Segments(pattern), body, std::move(route)});
+void Router::Add(std::string_view method, std::string_view pattern, Needs needs, Body body,
+                 Route route) {
+  Entry& entry = entries_.emplace_back();
+  entry.method = method;
+  entry.action = std::string(method) + " " + std::string(pattern);
+  entry.pattern = Segments(pattern);
+  entry.needs = needs;
+  entry.route = [body, route = std::move(route)](Call call) {
+    if (auto problem = WrongBody(body, call.request, call.is_text)) {
+      call.respond(*std::move(problem));
+      return;
+    }
+    route(std::move(call));
+  };
 }
 
 void Router::Handle(HttpRequest request, HttpRespond respond) const {
@@ -86,14 +98,10 @@ void Router::Handle(HttpRequest request, HttpRespond respond) const {
       continue;
     }
     Call call;
-    if (auto problem = WrongBody(entry.body, request, call.is_text)) {
-      respond(*std::move(problem));
-      return;
-    }
     call.request = std::move(request);
     call.names = *std::move(names);
     call.respond = std::move(respond);
-    entry.route(std::move(call));
+    admit_(entry.needs, entry.action, std::move(call), entry.route);
     return;
   }
   if (allowed.empty()) {

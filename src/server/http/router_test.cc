@@ -15,6 +15,8 @@ struct Seen {
   std::vector<std::string> names;
   bool is_text = false;
   std::optional<HttpResponse> answer;
+  Needs needs = Needs::kNothing;
+  std::string action;
 };
 
 class RouterTest : public testing::Test {
@@ -27,11 +29,13 @@ class RouterTest : public testing::Test {
         seen_.is_text = call.is_text;
       };
     };
-    router_.Get("/a", note("list"));
-    router_.Post("/a", {.json_bytes = 10}, note("make"));
-    router_.Get("/a/{one}", note("show"));
-    router_.Put("/a/{one}/b/{two}", {.json_bytes = 10, .text_bytes = 20}, note("put"));
-    router_.Post("/a/{one}/stop", {.json_bytes = 10, .may_be_absent = true}, note("stop"));
+    router_.Get("/a", Needs::kViewer, note("list"));
+    router_.Post("/a", Needs::kSubmitter, {.json_bytes = 10}, note("make"));
+    router_.Get("/a/{one}", Needs::kViewer, note("show"));
+    router_.Put("/a/{one}/b/{two}", Needs::kSubmitter, {.json_bytes = 10, .text_bytes = 20},
+                note("put"));
+    router_.Post("/a/{one}/stop", Needs::kAdmin, {.json_bytes = 10, .may_be_absent = true},
+                 note("stop"));
   }
 
   Seen Send(std::string method, std::string path, std::string type = "", std::string body = "") {
@@ -49,7 +53,13 @@ class RouterTest : public testing::Test {
     return seen.answer ? seen.answer->status : 0;
   }
 
-  Router router_;
+  Router router_{[this](Needs needs, std::string action, Call call, Router::Route route) {
+    seen_.needs = needs;
+    seen_.action = std::move(action);
+    if (shut_) return call.respond({.status = 403});
+    route(std::move(call));
+  }};
+  bool shut_ = false;
   Seen seen_;
 };
 
@@ -60,6 +70,16 @@ TEST_F(RouterTest, FindsTheRouteAndItsNames) {
   EXPECT_EQ(seen.route, "put");
   EXPECT_EQ(seen.names, (std::vector<std::string>{"x-7", "3"}));
   EXPECT_TRUE(seen.is_text);
+}
+
+TEST_F(RouterTest, WhoeverMayNotMakeTheCallHearsThatFirst) {
+  EXPECT_EQ(Send("POST", "/a/x/stop").action, "POST /a/{one}/stop");
+  EXPECT_EQ(seen_.needs, Needs::kAdmin);
+  EXPECT_EQ(Send("GET", "/a").needs, Needs::kViewer);
+  shut_ = true;
+  EXPECT_EQ(StatusOf("POST", "/a", "text/plain", std::string(100, 'x')), 403);
+  EXPECT_EQ(seen_.route, "");
+  EXPECT_EQ(StatusOf("GET", "/nowhere"), 404);
 }
 
 TEST_F(RouterTest, UnknownPathsAndMethodsAreProblems) {

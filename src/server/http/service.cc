@@ -22,6 +22,11 @@ HttpServerOptions HttpOptions(const ServiceOptions& service) {
   HttpServerOptions options;
   options.address = service.listen.address;
   options.port = service.listen.port;
+  options.tls = service.tls;
+  // Not on loopback: a browser would take it for all ports of localhost.
+  if (service.tls && !service.listen.loopback) {
+    options.headers.emplace_back("Strict-Transport-Security", "max-age=31536000");
+  }
   // The one over the limit needs a descriptor too, to be told so.
   const auto most = static_cast<std::size_t>(std::max<std::int64_t>(service.connections_max, 16));
   options.max_connections = std::min(options.max_connections, most);
@@ -45,8 +50,10 @@ Result<void> Service::Start() {
   TIDEMILL_TRY_VOID(http_.Start());
   deps_.server.Start();
   TIDEMILL_TRY_VOID(WritePortFile());
+  LookAtCertificate();
   deps_.log.Info("server.listening", {{"address", options_.listen.address},
                                       {"port", http_.port()},
+                                      {"tls", options_.tls ? "yes" : "no"},
                                       {"connections_max", options_.connections_max}});
   return {};
 }
@@ -62,6 +69,21 @@ Result<void> Service::WritePortFile() const {
     return Fail(Code::kUnavailable, "cannot write the port to " + options_.port_file);
   }
   return {};
+}
+
+void Service::LookAtCertificate() {
+  if (!options_.tls || stopping_) return;
+  if (options_.tls->FilesChanged()) ReloadCertificate();
+  deps_.loop.After(kLookAtFiles, [this] { LookAtCertificate(); });
+}
+
+void Service::ReloadCertificate() {
+  if (!options_.tls) return;
+  if (const auto reloaded = options_.tls->Reload(); !reloaded) {
+    return deps_.log.Error("certificate.refused", {{"reason", reloaded.error().reason},
+                                                   {"expires_s", options_.tls->expires_s()}});
+  }
+  deps_.log.Info("certificate.reloaded", {{"expires_s", options_.tls->expires_s()}});
 }
 
 void Service::Stop() {

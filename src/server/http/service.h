@@ -2,12 +2,14 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 
 #include "base/log.h"
 #include "base/random.h"
 #include "net/asio_loop.h"
 #include "net/http_server.h"
+#include "net/tls.h"
 #include "server/http/api.h"
 #include "server/http/listen.h"
 #include "server/server.h"
@@ -23,6 +25,7 @@ struct ServiceDeps {
 
 struct ServiceOptions {
   Listen listen;
+  std::shared_ptr<TlsIdentity> tls;      // null: clear text
   std::string port_file;                 // gets the port once it is listened on; empty: none
   std::int64_t connections_max = 1'000;  // as the limit of open files lets it have
   ApiOptions api;
@@ -36,6 +39,11 @@ class Service {
   // kInvalid, kUnavailable: the address cannot be listened on, or the port file not be written.
   Result<void> Start();
 
+  // Takes the certificate's files anew. What is wrong with them is told in the log; then the old
+  // certificate goes on to serve. By itself it looks every kLookAtFiles whether they have changed.
+  static constexpr Duration kLookAtFiles = std::chrono::seconds(10);
+  void ReloadCertificate();
+
   // Accepts nobody new, answers those that wait, lets what is under way end, then stops the loop.
   // After kStopLimit it stops the loop anyway; ended_well() tells. May be called once.
   static constexpr Duration kStopLimit = std::chrono::seconds(20);
@@ -45,6 +53,7 @@ class Service {
 
  private:
   void StopWhenQuiet();
+  void LookAtCertificate();
   Result<void> WritePortFile() const;
 
   const ServiceDeps deps_;
