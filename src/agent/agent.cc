@@ -15,6 +15,16 @@ using std::chrono::seconds;
 // As many as numbers of settlements allow: after that many starts no lease of the first is left.
 constexpr std::int32_t kStarts = 1 << 15;
 constexpr Duration kStatusEvery = seconds(5);
+// Whoever looks at the log finds the reason near its end, and not thousands of times.
+constexpr Duration kComplainEvery = seconds(60);
+
+// For people: "docker 20.10.24, runc 1.1.5".
+std::string DescribeEngine(const EngineInfo& info, const std::string& open_network) {
+  std::string text = info.name;
+  if (!info.runtime.empty()) text += ", " + info.runtime;
+  if (!open_network.empty()) text += "; its network is open: " + open_network;
+  return text.substr(0, limits::kReasonBytes);
+}
 
 }  // namespace
 
@@ -22,22 +32,22 @@ Agent::Agent(AgentDeps deps, AgentOptions options)
     : deps_(deps),
       options_(std::move(options)),
       work_(options_.run % kStarts * Work::kSeqs),
-      catalog_(deps_, options_.limits),
+      catalog_(deps_, options_.limits, pass_),
+      logs_(deps_.logs),
       slots_(deps_, options_, *this) {}
 
 // --- the session ---
 
 void Agent::Start() {
   slots_.Start();
-  const bool has_one = options_.session != SessionId{};
-  BeginSession(has_one ? options_.session : deps_.random.NewId<SessionId>());
+  const bool has_one = options_.pass.session != SessionId{};
+  BeginSession(has_one ? options_.pass : SessionPass{deps_.random.NewId<SessionId>(), {}});
   Tick();
 }
 
-void Agent::BeginSession(SessionId session) {
+void Agent::BeginSession(SessionPass pass) {
   ++session_count_;
-  session_ = session;
-  deps_.memory.Keep(session);
+  UsePass(std::move(pass));
   joined_ = syncing_ = waiting_ = false;
   failures_ = 0;
   sent_ = 0;
@@ -50,15 +60,25 @@ void Agent::BeginSession(SessionId session) {
   Join();
 }
 
+void Agent::UsePass(SessionPass pass) {
+  pass_ = std::move(pass);
+  deps_.memory.Keep(pass_);
+}
+
 void Agent::Join() {
-  deps_.link.Join({session_, options_.machine, options_.pool, options_.shape},
+  deps_.link.Join({pass_.session, options_.machine, options_.machine_key,
+                   pass_.token.empty() ? options_.join_token() : pass_.token, options_.shape},
                   InThisSession([this](const Result<Joined>& answer) { OnJoined(answer); }));
 }
 
 void Agent::OnJoined(const Result<Joined>& answer) {
   if (answer) {
-    deps_.log.Info("agent.joined", {{"session", ToString(session_)}});
+    deps_.log.Info("agent.joined", {{"session", ToString(pass_.session)}});
     failures_ = 0;
+    complained_at_.reset();
+    UsePass({pass_.session, answer->token});
+    slots_.UsePolicy(answer->policy);
+    if (answer->log_bytes > 0) deps_.logs.LimitAttempts(answer->log_bytes);
     joined_ = true;
     heartbeat_ = beat_ = answer->heartbeat;
     life_ = answer->life;
@@ -67,17 +87,23 @@ void Agent::OnJoined(const Result<Joined>& answer) {
     return SyncNow();
   }
   if (answer.error().code == Code::kLost) return LoseSession();
-  if (failures_ == 0) deps_.log.Warn("agent.cannot_join", {{"reason", answer.error().reason}});
+  if (answer.error().code == Code::kNobody && !pass_.token.empty()) return LoseSession();
+  const TimePoint now = deps_.loop.Now();
+  if (!complained_at_ || now - *complained_at_ >= kComplainEvery) {
+    complained_at_ = now;
+    deps_.log.Warn("agent.cannot_join", {{"reason", answer.error().reason}});
+  }
   deps_.loop.After(Backoff(), InThisSession([this] { Join(); }));
 }
 
 // Whatever runs belongs to somebody else by now: its outcome would not be believed.
 void Agent::LoseSession() {
-  deps_.log.Warn("agent.session_lost", {{"session", ToString(session_)}});
+  deps_.log.Warn("agent.session_lost", {{"session", ToString(pass_.session)}});
   work_.Clear();
   slots_.CloseAll();
+  logs_.Clear();
   if (leaving_) return left_();
-  BeginSession(deps_.random.NewId<SessionId>());
+  BeginSession({deps_.random.NewId<SessionId>(), {}});
 }
 
 void Agent::Leave(std::function<void()> done) {
@@ -137,7 +163,8 @@ void Agent::Consider() {
 
 SyncRequest Agent::MakeSync() {
   SyncRequest request;
-  request.session = session_;
+  request.session = pass_.session;
+  request.token = pass_.token;
   request.free = leaving_ ? Resources{0, 0} : Free();
   request.known = work_.Known();
   const auto& unsaid = work_.Unsaid();
@@ -155,7 +182,7 @@ SyncRequest Agent::MakeSync() {
   if (slots_.started() && (status_at_ == TimePoint::min() || now - status_at_ >= kStatusEvery)) {
     status_at_ = now;
     MachineStatus& status = request.status.emplace();
-    status.engine = slots_.engine().name;
+    status.engine = DescribeEngine(slots_.engine(), deps_.engine.open_network());
     status.enforces = slots_.engine().enforces;
     status.jobs = JobUses();
   }
@@ -197,7 +224,7 @@ void Agent::SyncNow() {
 }
 
 void Agent::SyncFailed(const Error& error) {
-  if (error.code == Code::kLost) return LoseSession();
+  if (error.code == Code::kLost || error.code == Code::kNobody) return LoseSession();
   if (error.code == Code::kInvalid) {
     // The same would be refused again, for ever.
     deps_.log.Error("agent.sync_refused", {{"reason", error.reason}});
@@ -222,10 +249,16 @@ void Agent::OnSynced(Result<SyncResult> result) {
   heard_at_ = sent_at_;
   not_before_ = deps_.loop.Now() + options_.limits.sync_gap;
   told_.clear();
-  troubles_.erase(troubles_.begin(),
-                  troubles_.begin() + static_cast<std::ptrdiff_t>(troubles_sent_));
+  const auto heard = troubles_.begin() + static_cast<std::ptrdiff_t>(troubles_sent_);
+  for (auto trouble = troubles_.begin(); trouble != heard; ++trouble) {
+    if (const auto rest = resting_.find(trouble->job); rest != resting_.end()) {
+      rest->second.told = true;
+    }
+  }
+  troubles_.erase(troubles_.begin(), heard);
   work_.Heard(sent_);
   if (leave_sent_) return left_();
+  if (!result->token.empty()) UsePass({pass_.session, result->token});
   for (const Refusal& refusal : result->refused) {
     deps_.log.Warn("agent.refused",
                    {{"lease", ToString(refusal.lease)}, {"reason", refusal.reason}});
@@ -247,7 +280,7 @@ void Agent::OnSynced(Result<SyncResult> result) {
 // Until a server has something for the room that we have, or the time of a long poll is over.
 void Agent::WaitForWork() {
   if (std::exchange(waiting_, true)) return;
-  deps_.link.Wait(session_, InThisSession([this](const Result<bool>& sync_now) {
+  deps_.link.Wait(pass_, InThisSession([this](const Result<bool>& sync_now) {
                     waiting_ = false;
                     if (sync_now && *sync_now) dry_.reset();
                     // A wait that broke off says nothing: the next heartbeat asks.

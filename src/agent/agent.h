@@ -14,6 +14,7 @@
 
 #include "agent/catalog.h"
 #include "agent/deps.h"
+#include "agent/masked_logs.h"
 #include "agent/slots.h"
 #include "agent/work.h"
 
@@ -38,7 +39,8 @@ class Agent : private SlotEvents {
 
  private:
   // --- the session ---
-  void BeginSession(SessionId session);
+  void BeginSession(SessionPass pass);
+  void UsePass(SessionPass pass);
   void Join();
   void OnJoined(const Result<Joined>& answer);
   void LoseSession();
@@ -70,6 +72,8 @@ class Agent : private SlotEvents {
   void Rest(JobId job, Resting resting);
   std::vector<JobUse> JobUses();
   void Tick();
+  // Logs when the network of containers was opened or shut.
+  void WatchNetwork();
 
   // --- SlotEvents ---
   void OnItemLog(const Attempt& attempt, std::string_view bytes) override;
@@ -89,14 +93,16 @@ class Agent : private SlotEvents {
   const AgentOptions options_;
   const std::shared_ptr<char> alive_ = std::make_shared<char>();
 
-  SessionId session_;
+  SessionPass pass_;
   std::uint64_t session_count_ = 0;
   bool joined_ = false;
+  std::optional<TimePoint> complained_at_;  // that it cannot join
   Duration heartbeat_{};
   Duration life_{};
 
   Work work_;
   Catalog catalog_;
+  MaskedLogs logs_;
   Slots slots_;
 
   // Of the sync under way, or the last one.
@@ -118,6 +124,7 @@ class Agent : private SlotEvents {
 
   TimePoint news_since_ = TimePoint::max();
   TimePoint status_at_ = TimePoint::min();
+  std::string open_network_;  // as it was last logged
   struct Pace {
     double mean_us = 0;
     std::int64_t items = 0;  // since they were last told
@@ -131,6 +138,7 @@ class Agent : private SlotEvents {
     TimePoint until = {};
     std::string reason = {};
     bool for_good = false;  // only a person can change it: the servers are told
+    bool told = false;      // and have heard it
   };
   std::map<JobId, Resting> resting_;
   TimePoint no_asks_before_{};

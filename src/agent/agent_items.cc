@@ -34,7 +34,10 @@ void Agent::Take(const Grant& grant) {
     // The servers do not know yet, or other machines have more luck: ask for other work, but not at
     // once, or this lease would go to and fro.
     no_asks_before_ = deps_.loop.Now() + options_.limits.ask_rest;
-    if (resting->second.for_good) troubles_.push_back({chunk.job, resting->second.reason});
+    // Once they have heard it, a job that comes again was resumed: it is not paused anew for what
+    // somebody may have mended.
+    const Resting& rest = resting->second;
+    if (rest.for_good && !rest.told) troubles_.push_back({chunk.job, rest.reason});
     return work_.GiveBack(chunk.job);
   }
   catalog_.Get(chunk, grant.lease.mine.length(),
@@ -98,6 +101,7 @@ void Agent::FillJob(JobId job) {
 void Agent::Begin(const Attempt& attempt, int depth) {
   Result<ItemRun> run = catalog_.Make(attempt);
   if (run) {
+    logs_.Begin(attempt, catalog_.JobOf(attempt.chunk.job).secrets);
     slots_.Run(attempt, depth, *std::move(run));
   } else {
     FailUnrun(attempt, 126, run.error().reason);
@@ -137,6 +141,7 @@ void Agent::Tick() {
   deps_.loop.After(kTick, [this, alive = std::weak_ptr<char>(alive_)] {
     if (!alive.expired()) Tick();
   });
+  WatchNetwork();
   slots_.CloseIdle();
   catalog_.KeepOnly(work_.Chunks());
   const TimePoint now = deps_.loop.Now();
@@ -157,14 +162,27 @@ void Agent::Tick() {
   Consider();
 }
 
+void Agent::WatchNetwork() {
+  if (!slots_.started()) return;
+  std::string open = deps_.engine.open_network();
+  if (open == open_network_) return;
+  if (open.empty()) {
+    deps_.log.Info("firewall.shut");
+  } else {
+    deps_.log.Warn("firewall.open", {{"reason", open}});
+  }
+  open_network_ = std::move(open);
+  status_at_ = TimePoint::min();  // the servers hear it at once
+}
+
 // --- what the slots say ---
 
 void Agent::OnItemLog(const Attempt& attempt, std::string_view bytes) {
-  deps_.logs.Append({attempt.chunk.job, attempt.item, attempt.round, attempt.number}, bytes);
+  logs_.Append(attempt, bytes);
 }
 
 void Agent::Record(const Attempt& attempt, const ItemEnd& end) {
-  deps_.logs.Close({attempt.chunk.job, attempt.item, attempt.round, attempt.number});
+  logs_.Close(attempt);
   Outcome outcome;
   outcome.item = attempt.item;
   outcome.attempt = attempt.number;
@@ -184,9 +202,10 @@ void Agent::Record(const Attempt& attempt, const ItemEnd& end) {
 
 void Agent::OnItemEnd(const Attempt& attempt, const ItemEnd& end) {
   if (!work_.Runs(attempt.key)) {  // its lease is gone
-    deps_.logs.Close({attempt.chunk.job, attempt.item, attempt.round, attempt.number});
+    logs_.Close(attempt);
     return;
   }
+  logs_.End(attempt);
   if (end.how == ItemEnd::How::kStopped) {
     work_.PutBack(attempt.key);
   } else {
@@ -203,6 +222,7 @@ void Agent::OnItemEnd(const Attempt& attempt, const ItemEnd& end) {
 
 void Agent::OnItemsLost(const std::vector<Attempt>& attempts, const std::string& reason) {
   for (const Attempt& attempt : attempts) {
+    logs_.End(attempt);
     if (!work_.Runs(attempt.key)) continue;
     const bool had_begun = &attempt == &attempts.front();
     if (had_begun && ++strikes_[attempt.key] >= options_.limits.most_strikes) {

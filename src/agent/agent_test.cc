@@ -2,15 +2,12 @@
 #include "agent/agent.h"
 
 #include <algorithm>
-#include <deque>
-#include <map>
-#include <set>
 
 #include <gtest/gtest.h>
 
+#include "agent/agent_testing.h"
 #include "base/virtual_loop.h"
 #include "engine/fake/fake_engine.h"
-#include "report/block.h"
 
 namespace tidemill {
 namespace {
@@ -18,114 +15,6 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::minutes;
 using std::chrono::seconds;
-
-// Plays the servers: hands out what the test puts into `to_grant`, and remembers what it is told.
-class TestLink : public ServerLink {
- public:
-  explicit TestLink(Loop& loop) : loop_(loop) {}
-
-  void Join(JoinRequest request, Done<Joined> done) override {
-    joins.push_back(request.session);
-    Answer<Joined>(std::move(done),
-                   Joined{request.session, SessionState::kAlive, seconds(10), seconds(60)});
-  }
-
-  void Sync(SyncRequest request, Done<SyncResult> done) override {
-    syncs.push_back(request);
-    if (down) return Answer<SyncResult>(std::move(done), Fail(Code::kUnknown, "no answer"));
-    if (lose_session) {
-      lose_session = false;
-      return Answer<SyncResult>(std::move(done), Fail(Code::kLost, "ended"));
-    }
-    if (refuse_syncs > 0) {
-      --refuse_syncs;
-      return Answer<SyncResult>(std::move(done), Fail(Code::kInvalid, "what is this?"));
-    }
-    SyncResult result;
-    for (const Settlement& settlement : request.settlements) {
-      if (to_refuse > 0) {
-        --to_refuse;
-        result.refused.push_back({settlement.lease, settlement.seq, "used before"});
-      } else {
-        Settle(settlement);
-      }
-    }
-    for (const Trouble& trouble : request.troubles) troubles.push_back(trouble);
-    result.gone = std::exchange(to_drop, {});
-    if (request.free.millicpus > 0 && !to_grant.empty()) {
-      result.grants.push_back(to_grant.front());
-      to_grant.pop_front();
-    }
-    Answer<SyncResult>(std::move(done), result);
-  }
-
-  void Wait(SessionId, Done<bool> done) override {
-    loop_.After(seconds(25), [done] { done(false); });
-  }
-  void FetchItems(ChunkKey, Done<std::string> done) override { Answer<std::string>(done, ""); }
-  void FetchJob(JobId id, Done<Job> done) override {
-    if (documents.contains(id)) {
-      Job job;
-      job.id = id;
-      job.spec.name = "test";
-      job.spec.document = documents[id];
-      job.items = 100;
-      Answer<Job>(std::move(done), job);
-    } else {
-      Answer<Job>(std::move(done), Fail(Code::kNotFound, "no such job"));
-    }
-  }
-
-  std::map<JobId, std::string> documents;
-  std::deque<Grant> to_grant;
-  std::vector<LeaseId> to_drop;
-  bool down = false;
-  bool lose_session = false;
-  int to_refuse = 0;     // settlements
-  int refuse_syncs = 0;  // whole ones
-
-  MachineStatus last_status() const {
-    for (auto sync = syncs.rbegin(); sync != syncs.rend(); ++sync) {
-      if (sync->status) return *sync->status;
-    }
-    return {};
-  }
-
-  std::vector<SessionId> joins;
-  std::vector<SyncRequest> syncs;
-  std::vector<Trouble> troubles;
-  std::map<std::int64_t, std::vector<Outcome>> outcomes;  // by item
-  int given_back = 0;
-
- private:
-  template <typename T>
-  void Answer(Done<T> done, Result<T> result) {
-    loop_.After(milliseconds(1), [done, result] { done(result); });
-  }
-  void Settle(const Settlement& settlement) {
-    given_back += settlement.back.Count();
-    if (settlement.body.empty()) return;
-    const auto decoded = DecodeBlock(settlement.body);
-    for (const Outcome& outcome : *decoded) {
-      auto& known = outcomes[outcome.item];
-      if (std::find(known.begin(), known.end(), outcome) == known.end()) known.push_back(outcome);
-    }
-  }
-
-  Loop& loop_;
-};
-
-struct TestLogs : ItemLogs {
-  void Append(const LogPlace& place, std::string_view bytes) override { text[place.item] += bytes; }
-  void Close(const LogPlace& place) override { closed.insert(place.item); }
-  std::map<std::int64_t, std::string> text;
-  std::set<std::int64_t> closed;
-};
-
-struct TestMemory : AgentMemory {
-  void Keep(SessionId kept) override { session = kept; }
-  SessionId session;
-};
 
 class AgentTest : public ::testing::Test {
  protected:
@@ -158,7 +47,7 @@ class AgentTest : public ::testing::Test {
   TestLink link_{loop_};
   TestLogs logs_;
   TestMemory memory_;
-  NullLog log_;
+  TestLog log_;
   FakeEngine::Play play_;
   std::unique_ptr<FakeEngine> engine_;
   std::unique_ptr<Agent> agent_;
@@ -184,6 +73,74 @@ TEST_F(AgentTest, RunsTheItemsOfItsLeasesAndTellsWhatBecameOfThem) {
   }
   EXPECT_EQ(logs_.closed.size(), 8U);
   EXPECT_TRUE(link_.syncs.back().known.empty());
+}
+
+constexpr char kWithSecrets[] = R"({"command":["true"],"secrets":["TOKEN"]})";
+
+TEST_F(AgentTest, HidesTheSecretsOfAJobInTheLogsOfItsItems) {
+  link_.documents[JobId{1}] = kWithSecrets;
+  link_.secrets = {{"TOKEN", "hunter2!"}};
+  play_.run = [](const ItemRun& run) {
+    EXPECT_NE(std::find(run.env.begin(), run.env.end(), "TOKEN=hunter2!"), run.env.end());
+    return FakeRun{.log = "it is hunter2! or hunter"};
+  };
+  Grants(1, 0, 4, {1});
+  Grants(2, 4, 4, {2});
+  link_.documents[JobId{2}] = R"({"command":["true"],"env":{"TOKEN":"hunter2!"}})";
+  StartAgent();
+  RunFor(seconds(10));
+  ASSERT_EQ(logs_.text.size(), 8U);
+  for (const auto& [item, text] : logs_.text) {
+    EXPECT_EQ(text, item < 4 ? "it is *** or hunter" : "it is hunter2! or hunter");
+  }
+  EXPECT_EQ(logs_.closed.size(), 8U);
+}
+
+// Also what was held back when a container ended is in the log, before what is said of it.
+TEST_F(AgentTest, LosesNothingOfALogThatEndsLikeASecretBegins) {
+  link_.documents[JobId{1}] = kWithSecrets;
+  link_.secrets = {{"TOKEN", "hunter2!"}};
+  play_.run = [](const ItemRun&) { return FakeRun{.log = "hunt", .ends_container = true}; };
+  Grants(1, 0, 1);
+  StartAgent();
+  RunFor(seconds(20));
+  ASSERT_EQ(link_.outcomes.size(), 1U);
+  const std::string& text = logs_.text[0];
+  EXPECT_TRUE(text.starts_with("hunttidemill: its container ended")) << text;
+  EXPECT_NE(text.find("\nhunttidemill: its container ended under it"), std::string::npos) << text;
+}
+
+// The job is forgotten with its lease, while the item still ends.
+TEST_F(AgentTest, HidesSecretsAlsoOfAnItemWhoseLeaseIsGone) {
+  link_.documents[JobId{1}] = kWithSecrets;
+  link_.secrets = {{"TOKEN", "hunter2!"}};
+  play_.run = [](const ItemRun&) { return FakeRun{.takes = seconds(8), .log = "hunter2!."}; };
+  play_.stopping = seconds(6);
+  Grants(1, 0, 1);
+  StartAgent();
+  RunFor(seconds(2));
+  link_.to_drop = {{1, 1}};
+  RunFor(seconds(30));
+  EXPECT_EQ(logs_.text[0], "***.");
+  EXPECT_TRUE(logs_.closed.contains(0));
+}
+
+TEST_F(AgentTest, TellsWhichSecretOfAJobIsMissing) {
+  link_.documents[JobId{1}] = kWithSecrets;
+  link_.secrets = {{"OTHER", "canary"}};
+  Grants(1, 0, 4);
+  StartAgent();
+  RunFor(seconds(5));
+  ASSERT_EQ(link_.troubles.size(), 1U);
+  EXPECT_EQ(link_.troubles[0].reason,
+            "secret 'TOKEN' does not exist in this project; set it: tidemill secret set TOKEN");
+  EXPECT_EQ(link_.given_back, 4);
+  EXPECT_TRUE(link_.outcomes.empty());
+  // Somebody sets it and resumes the job.
+  link_.secrets = {{"TOKEN", "hunter2!"}};
+  Grants(2, 0, 4);
+  RunFor(seconds(30));
+  EXPECT_EQ(link_.outcomes.size(), 4U);
 }
 
 TEST_F(AgentTest, RunsNoMoreAtATimeThanTheMachineHas) {
@@ -251,12 +208,12 @@ TEST_F(AgentTest, DropsItsWorkAndJoinsAnewWhenItsSessionIsLost) {
 
 TEST_F(AgentTest, GoesOnWithTheSessionOfItsLastLifeAndUsesNoNumberTwice) {
   AgentOptions options;
-  options.session = SessionId{5, 5};
+  options.pass.session = SessionId{5, 5};
   options.run = 2;
   Grants(1, 0, 4);
   StartAgent(options);
   RunFor(seconds(5));
-  EXPECT_EQ(link_.joins, std::vector<SessionId>{options.session});
+  EXPECT_EQ(link_.joins, std::vector<SessionId>{options.pass.session});
   int first = 1 << 30;
   for (const SyncRequest& sync : link_.syncs) {
     for (const Settlement& settlement : sync.settlements) first = std::min(first, settlement.seq);
@@ -315,6 +272,26 @@ TEST_F(AgentTest, TellsAboutAJobThatCannotRunHereAndGivesItBack) {
   EXPECT_EQ(link_.troubles[0].reason, "no such image");
   EXPECT_EQ(link_.given_back, 8);
   EXPECT_EQ(link_.outcomes.size(), 8U);
+}
+
+TEST_F(AgentTest, DoesNotHaveAJobPausedAgainThatWasJustResumed) {
+  bool mended = false;
+  play_.open = [&mended](const ContainerSpec&) -> Result<void> {
+    if (!mended) return Fail(Code::kInvalid, "no such image");
+    return {};
+  };
+  Grants(1, 0, 8);
+  StartAgent();
+  RunFor(seconds(1));
+  ASSERT_EQ(link_.troubles.size(), 1U);
+  mended = true;
+  Grants(2, 8, 8);
+  RunFor(seconds(4));
+  EXPECT_EQ(link_.troubles.size(), 1U);
+  Grants(3, 16, 8);
+  RunFor(seconds(20));
+  EXPECT_EQ(link_.troubles.size(), 1U);
+  EXPECT_GE(link_.outcomes.size(), 8U);
 }
 
 TEST_F(AgentTest, GivesBackWhatWaitsWhenItsEngineStaysAway) {

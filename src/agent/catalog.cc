@@ -28,6 +28,9 @@ Result<Catalog::Entry> EntryOf(const Job& job) {
                      .image = spec.run.image,
                      .limits = spec.job.resources,
                      .shm_bytes = spec.run.shm_bytes};
+  entry.container.secret_files =
+      std::any_of(spec.run.secrets.begin(), spec.run.secrets.end(),
+                  [](const SecretUse& use) { return !use.file.empty(); });
   entry.run = std::move(spec.run);
   return entry;
 }
@@ -67,49 +70,76 @@ bool Catalog::TryAgain(const Error& error, int failures, std::function<void()> a
 
 void Catalog::FetchJob(JobId job, int failures) {
   deps_.link.FetchJob(
-      job, [this, job, failures, alive = std::weak_ptr<char>(alive_)](Result<Job> answer) {
-        const auto found = alive.expired() ? jobs_.end() : jobs_.find(job);
-        if (alive.expired() || found == jobs_.end()) return;
+      pass_, job, [this, job, failures, alive = std::weak_ptr<char>(alive_)](Result<Job> answer) {
+        if (alive.expired() || !jobs_.contains(job)) return;
         if (!answer && TryAgain(answer.error(), failures,
                                 [this, job, failures] { FetchJob(job, failures + 1); })) {
           return;
         }
         Result<Entry> entry = answer ? EntryOf(*answer) : tl::unexpected(answer.error());
-        if (entry) {
-          found->second.value = *std::move(entry);
-          return Tell(found->second, {});
-        }
-        // The next lease asks again.
-        auto fetched = std::move(found->second);
-        jobs_.erase(found);
-        Tell(fetched, Fail(Code::kInvalid, entry.error().reason));
+        if (!entry || entry->run.secrets.empty()) return Settle(job, std::move(entry));
+        FetchSecrets(job, std::make_shared<Entry>(*std::move(entry)), 0);
       });
 }
 
-void Catalog::FetchItems(ChunkKey chunk, int length, int failures) {
-  deps_.link.FetchItems(chunk, [this, chunk, length, failures,
-                                alive = std::weak_ptr<char>(alive_)](Result<std::string> body) {
-    const auto found = alive.expired() ? chunks_.end() : chunks_.find(chunk);
-    if (alive.expired() || found == chunks_.end()) return;
-    if (!body && TryAgain(body.error(), failures, [this, chunk, length, failures] {
-          FetchItems(chunk, length, failures + 1);
+void Catalog::FetchSecrets(JobId job, std::shared_ptr<Entry> entry, int failures) {
+  const auto take = [this, job, entry, failures](Result<Secrets> answer) {
+    if (!answer && TryAgain(answer.error(), failures, [this, job, entry, failures] {
+          FetchSecrets(job, entry, failures + 1);
         })) {
       return;
     }
-    Result<std::vector<std::string>> texts = std::vector<std::string>();
-    if (!body) {
-      texts = tl::unexpected(body.error());
-    } else if (!body->empty()) {
-      texts = UnpackItems(*body, length);
-    }
-    if (texts) {
-      found->second.value = Items{*std::move(texts)};
-      return Tell(found->second, {});
-    }
-    auto fetched = std::move(found->second);
-    chunks_.erase(found);
-    Tell(fetched, Fail(Code::kInvalid, texts.error().reason));
-  });
+    if (!answer) return Settle(job, tl::unexpected(answer.error()));
+    auto secrets = JobSecrets::Of(entry->run.secrets, *std::move(answer));
+    if (!secrets) return Settle(job, tl::unexpected(secrets.error()));
+    entry->secrets = *std::move(secrets);
+    Settle(job, std::move(*entry));
+  };
+  deps_.link.FetchSecrets(pass_, job,
+                          [this, job, take, alive = std::weak_ptr<char>(alive_)](auto answer) {
+                            if (!alive.expired() && jobs_.contains(job)) take(std::move(answer));
+                          });
+}
+
+void Catalog::Settle(JobId job, Result<Entry> entry) {
+  const auto found = jobs_.find(job);
+  if (found == jobs_.end()) return;
+  if (entry) {
+    found->second.value = *std::move(entry);
+    return Tell(found->second, {});
+  }
+  // The next lease asks again.
+  auto fetched = std::move(found->second);
+  jobs_.erase(found);
+  Tell(fetched, Fail(Code::kInvalid, entry.error().reason));
+}
+
+void Catalog::FetchItems(ChunkKey chunk, int length, int failures) {
+  deps_.link.FetchItems(
+      pass_, chunk,
+      [this, chunk, length, failures,
+       alive = std::weak_ptr<char>(alive_)](Result<std::string> body) {
+        const auto found = alive.expired() ? chunks_.end() : chunks_.find(chunk);
+        if (alive.expired() || found == chunks_.end()) return;
+        if (!body && TryAgain(body.error(), failures, [this, chunk, length, failures] {
+              FetchItems(chunk, length, failures + 1);
+            })) {
+          return;
+        }
+        Result<std::vector<std::string>> texts = std::vector<std::string>();
+        if (!body) {
+          texts = tl::unexpected(body.error());
+        } else if (!body->empty()) {
+          texts = UnpackItems(*body, length);
+        }
+        if (texts) {
+          found->second.value = Items{*std::move(texts)};
+          return Tell(found->second, {});
+        }
+        auto fetched = std::move(found->second);
+        chunks_.erase(found);
+        Tell(fetched, Fail(Code::kInvalid, texts.error().reason));
+      });
 }
 
 void Catalog::KeepOnly(const std::vector<ChunkKey>& chunks) {
@@ -146,6 +176,7 @@ Result<ItemRun> Catalog::Make(const Attempt& attempt) const {
   run.env = std::move(command->env);
   run.timeout = entry.run.timeout;
   run.grace = entry.run.grace;
+  if (entry.secrets != nullptr) entry.secrets->AddTo(run);
   return run;
 }
 

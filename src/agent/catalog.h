@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "agent/deps.h"
+#include "agent/job_secrets.h"
 #include "agent/work.h"
 #include "item/command.h"
 #include "model/spec.h"
@@ -18,7 +19,8 @@
 namespace tidemill {
 
 // What an agent must know of jobs and items before it can run them, fetched from the servers and
-// kept while leases need it. Loop thread only.
+// kept while leases need it. A job's secrets are as they were when the job was fetched. Loop thread
+// only.
 class Catalog {
  public:
   // A job as its items are run.
@@ -28,12 +30,15 @@ class Catalog {
     RunSpec run;
     std::optional<CommandPlan> plan;  // always there
     ContainerSpec container;
+    std::shared_ptr<const JobSecrets> secrets;  // null: its spec names none
   };
 
-  Catalog(const AgentDeps& deps, const AgentLimits& limits) : deps_(deps), limits_(limits) {}
+  // `pass` is the agent's own, as it is at each moment.
+  Catalog(const AgentDeps& deps, const AgentLimits& limits, const SessionPass& pass)
+      : deps_(deps), limits_(limits), pass_(pass) {}
 
-  // Calls `done` when both the job and the chunk's items are here, perhaps at once; asks the
-  // servers again and again. kInvalid: they cannot be had, or this agent cannot read them.
+  // Calls `done` when the job, its secrets and the chunk's items are here, perhaps at once; asks
+  // the servers again and again. kInvalid: they cannot be had, or this agent cannot read them.
   // `length` is the chunk's.
   void Get(ChunkKey chunk, int length, std::function<void(Result<void>)> done);
   // Forgets what none of these leases' chunks need.
@@ -61,12 +66,15 @@ class Catalog {
   void GetJob(JobId job, Waiting done);
   void GetItems(ChunkKey chunk, int length, Waiting done);
   void FetchJob(JobId job, int failures);
+  void FetchSecrets(JobId job, std::shared_ptr<Entry> entry, int failures);
+  void Settle(JobId job, Result<Entry> entry);
   void FetchItems(ChunkKey chunk, int length, int failures);
   // Calls `again` later if the error may pass.
   bool TryAgain(const Error& error, int failures, std::function<void()> again);
 
   const AgentDeps& deps_;
   const AgentLimits& limits_;
+  const SessionPass& pass_;
   const std::shared_ptr<char> alive_ = std::make_shared<char>();
   std::map<JobId, Fetched<Entry>> jobs_;
   std::map<ChunkKey, Fetched<Items>> chunks_;

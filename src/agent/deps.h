@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 
@@ -32,14 +33,16 @@ class ItemLogs {
   virtual void Append(const LogPlace& place, std::string_view bytes) = 0;
   // Nothing more comes of this attempt.
   virtual void Close(const LogPlace& place) = 0;
+  // What one attempt may write from now on, if that is less than it may anyway.
+  virtual void LimitAttempts(std::int64_t bytes) = 0;
 };
 
 // What an agent keeps over a restart. Loop thread only.
 class AgentMemory {
  public:
   virtual ~AgentMemory() = default;
-  // From now on this is the agent's session.
-  virtual void Keep(SessionId session) = 0;
+  // From now on this is the agent's session. The token is empty until the agent has joined.
+  virtual void Keep(const SessionPass& pass) = 0;
 };
 
 // The world as an agent sees it; all of it outlives the agent.
@@ -85,9 +88,11 @@ struct AgentLimits {
 
 struct AgentOptions {
   std::string machine;
-  std::string pool = "default";
+  std::string machine_key;
+  // Asked for each join with a new session: a person may have put a fresh one there.
+  std::function<std::string()> join_token = [] { return std::string(); };
   Resources shape;
-  SessionId session;     // of its last life, or zero: a new one is made
+  SessionPass pass;      // of its last life, or zero: a new session is made
   std::int32_t run = 0;  // how often it was started; higher each time
   AgentLimits limits;
 };

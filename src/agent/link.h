@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <string>
 
 #include "base/result.h"
@@ -12,8 +13,13 @@
 
 namespace tidemill {
 
+// Values by name.
+using Secrets = std::map<std::string, std::string>;
+
 // An agent's way to the servers: over HTTP, or straight to a simulated server. Each call is
-// answered once, with kUnknown if the answer was lost. Loop thread only.
+// answered once, with kUnknown if the answer was lost. Items, jobs and secrets are given only of
+// jobs that the session holds a lease of: kForbidden. kNobody: the pass is not good (any more).
+// Loop thread only.
 class ServerLink {
  public:
   template <typename T>
@@ -24,10 +30,12 @@ class ServerLink {
   virtual void Join(JoinRequest request, Done<Joined> done) = 0;
   virtual void Sync(SyncRequest request, Done<SyncResult> done) = 0;
   // True: sync now.
-  virtual void Wait(SessionId session, Done<bool> done) = 0;
+  virtual void Wait(const SessionPass& pass, Done<bool> done) = 0;
   // The items of a chunk, packed; empty for those of a bare range.
-  virtual void FetchItems(ChunkKey key, Done<std::string> done) = 0;
-  virtual void FetchJob(JobId job, Done<Job> done) = 0;
+  virtual void FetchItems(const SessionPass& pass, ChunkKey key, Done<std::string> done) = 0;
+  virtual void FetchJob(const SessionPass& pass, JobId job, Done<Job> done) = 0;
+  // The values of the secrets that the job names, by name. kNotFound: one does not exist.
+  virtual void FetchSecrets(const SessionPass& pass, JobId job, Done<Secrets> done) = 0;
 };
 
 }  // namespace tidemill

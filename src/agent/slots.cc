@@ -189,7 +189,8 @@ void Slots::Want(const ContainerSpec& spec, int count,
   }
 }
 
-void Slots::Open(const ContainerSpec& spec) {
+void Slots::Open(ContainerSpec spec) {
+  spec.policy = policy_;
   Slot* slot = slots_.emplace_back(std::make_unique<Slot>(*this, spec)).get();
   ++opening_;
   deps_.engine.Open(spec, *slot,

@@ -40,6 +40,8 @@ class Slots {
   // Ends all containers. No event comes from here on.
   ~Slots();
 
+  // Containers that are opened from now on are held to it.
+  void UsePolicy(const ContainerPolicy& policy) { policy_ = policy; }
   // Brings the engine up; Open waits for it.
   void Start();
 
@@ -70,7 +72,7 @@ class Slots {
   struct Slot;
   void Recover();
   void Recovered(const Result<EngineInfo>& info);
-  void Open(const ContainerSpec& spec);
+  void Open(ContainerSpec spec);
   void Opened(Slot* slot, Result<std::unique_ptr<Container>> container);
   // Open waits until the engine has been asked again, later each time.
   void TryAgainLater();
@@ -88,6 +90,7 @@ class Slots {
   std::vector<std::unique_ptr<Slot>> slots_;
   std::uint64_t last_run_ = 0;
   int opening_ = 0;
+  ContainerPolicy policy_;
   EngineInfo info_;
   bool started_ = false;
   bool up_ = false;

@@ -6,6 +6,7 @@
 #include "wire/agent_json.h"
 #include "wire/job_json.h"
 #include "wire/problem_json.h"
+#include "wire/secret_json.h"
 
 namespace tidemill {
 namespace {
@@ -16,15 +17,27 @@ constexpr milliseconds kCallTime{20'000};
 constexpr milliseconds kWaitTime{25'000};
 constexpr const char* kJson = "application/json";
 
-// One call and one wait at a time.
-constexpr HttpClientOptions kOptions{.max_connections = 2, .max_queued = 16};
+std::pair<std::string, std::string> Bearer(const std::string& token) {
+  return {"Authorization", "Bearer " + token};
+}
+
+HttpCall CallOf(const SessionPass& pass, std::string target) {
+  return {.target = std::move(target), .timeout = kCallTime, .headers = {Bearer(pass.token)}};
+}
+
+std::string JobTarget(const SessionPass& pass, JobId job, const std::string& tail) {
+  return "/v1/agents/" + ToString(pass.session) + "/jobs/" + std::to_string(job.number) + tail;
+}
 
 }  // namespace
 
-HttpLink::HttpLink(AsioLoop& loop, const std::vector<Origin>& servers, std::size_t first)
+HttpLink::HttpLink(AsioLoop& loop, const std::vector<Origin>& servers, std::size_t first,
+                   std::shared_ptr<const TlsTrust> trust)
     : current_(first % servers.size()) {
+  // One call and one wait at a time.
+  const HttpClientOptions options{.max_connections = 2, .max_queued = 16, .tls = std::move(trust)};
   for (const Origin& server : servers) {
-    clients_.push_back(std::make_unique<HttpClient>(loop, server, kOptions));
+    clients_.push_back(std::make_unique<HttpClient>(loop, server, options));
   }
 }
 
@@ -45,65 +58,59 @@ void HttpLink::Send(HttpCall call, Done<std::string> done) {
                        });
 }
 
+template <typename T, typename Parse>
+void HttpLink::Ask(HttpCall call, Parse parse, Done<T> done) {
+  Send(std::move(call), [parse, done = std::move(done)](Result<std::string> body) {
+    if (body) {
+      done(parse(*body));
+    } else {
+      done(tl::unexpected(body.error()));
+    }
+  });
+}
+
 void HttpLink::Join(JoinRequest request, Done<Joined> done) {
-  Send({.method = "POST",
-        .target = "/v1/agents/join",
-        .content_type = kJson,
-        .body = FormatJoinRequest(request),
-        .timeout = kCallTime},
-       [done = std::move(done)](Result<std::string> body) {
-         if (body) {
-           done(ParseJoinAnswer(*body));
-         } else {
-           done(tl::unexpected(body.error()));
-         }
-       });
+  Ask<Joined>({.method = "POST",
+               .target = "/v1/agents/join",
+               .content_type = kJson,
+               .body = FormatJoinRequest(request),
+               .timeout = kCallTime,
+               .headers = {Bearer(request.join_token)}},
+              ParseJoinAnswer, std::move(done));
 }
 
 void HttpLink::Sync(SyncRequest request, Done<SyncResult> done) {
-  Send({.method = "POST",
-        .target = "/v1/agents/sync",
-        .content_type = kJson,
-        .body = FormatSyncRequest(request),
-        .timeout = kCallTime},
-       [session = request.session, done = std::move(done)](Result<std::string> body) {
-         if (body) {
-           done(ParseSyncResult(*body, session));
-         } else {
-           done(tl::unexpected(body.error()));
-         }
-       });
+  Ask<SyncResult>(
+      {.method = "POST",
+       .target = "/v1/agents/sync",
+       .content_type = kJson,
+       .body = FormatSyncRequest(request),
+       .timeout = kCallTime,
+       .headers = {Bearer(request.token)}},
+      [session = request.session](const std::string& body) {
+        return ParseSyncResult(body, session);
+      },
+      std::move(done));
 }
 
-void HttpLink::Wait(SessionId session, Done<bool> done) {
-  Send({.target = "/v1/agents/wait?session=" + ToString(session) +
-                  "&wait_ms=" + std::to_string(kWaitTime.count()),
-        .timeout = kWaitTime + kCallTime},
-       [done = std::move(done)](Result<std::string> body) {
-         if (body) {
-           done(ParseWaitAnswer(*body));
-         } else {
-           done(tl::unexpected(body.error()));
-         }
-       });
+void HttpLink::Wait(const SessionPass& pass, Done<bool> done) {
+  HttpCall call = CallOf(pass, "/v1/agents/wait?session=" + ToString(pass.session) +
+                                   "&wait_ms=" + std::to_string(kWaitTime.count()));
+  call.timeout = kWaitTime + kCallTime;
+  Ask<bool>(std::move(call), ParseWaitAnswer, std::move(done));
 }
 
-void HttpLink::FetchItems(ChunkKey key, Done<std::string> done) {
-  Send({.target = "/v1/jobs/" + std::to_string(key.job.number) + "/chunks/" +
-                  std::to_string(key.chunk) + "/items",
-        .timeout = kCallTime},
+void HttpLink::FetchItems(const SessionPass& pass, ChunkKey key, Done<std::string> done) {
+  Send(CallOf(pass, JobTarget(pass, key.job, "/chunks/" + std::to_string(key.chunk) + "/items")),
        std::move(done));
 }
 
-void HttpLink::FetchJob(JobId job, Done<Job> done) {
-  Send({.target = "/v1/jobs/" + std::to_string(job.number), .timeout = kCallTime},
-       [done = std::move(done)](Result<std::string> body) {
-         if (body) {
-           done(ParseJob(*body));
-         } else {
-           done(tl::unexpected(body.error()));
-         }
-       });
+void HttpLink::FetchJob(const SessionPass& pass, JobId job, Done<Job> done) {
+  Ask<Job>(CallOf(pass, JobTarget(pass, job, "")), ParseJob, std::move(done));
+}
+
+void HttpLink::FetchSecrets(const SessionPass& pass, JobId job, Done<Secrets> done) {
+  Ask<Secrets>(CallOf(pass, JobTarget(pass, job, "/secrets")), ParseSecretValues, std::move(done));
 }
 
 }  // namespace tidemill

@@ -10,6 +10,7 @@
 #include "net/asio_loop.h"
 #include "net/http.h"
 #include "net/http_client.h"
+#include "net/tls.h"
 
 namespace tidemill {
 
@@ -17,17 +18,23 @@ namespace tidemill {
 // the next. Loop thread only.
 class HttpLink : public ServerLink {
  public:
-  HttpLink(AsioLoop& loop, const std::vector<Origin>& servers, std::size_t first);
+  // `trust` says whom to believe; it is needed if one of the servers is https.
+  HttpLink(AsioLoop& loop, const std::vector<Origin>& servers, std::size_t first,
+           std::shared_ptr<const TlsTrust> trust = {});
 
   void Join(JoinRequest request, Done<Joined> done) override;
   void Sync(SyncRequest request, Done<SyncResult> done) override;
-  void Wait(SessionId session, Done<bool> done) override;
-  void FetchItems(ChunkKey key, Done<std::string> done) override;
-  void FetchJob(JobId job, Done<Job> done) override;
+  void Wait(const SessionPass& pass, Done<bool> done) override;
+  void FetchItems(const SessionPass& pass, ChunkKey key, Done<std::string> done) override;
+  void FetchJob(const SessionPass& pass, JobId job, Done<Job> done) override;
+  void FetchSecrets(const SessionPass& pass, JobId job, Done<Secrets> done) override;
 
  private:
   // Hands out the body of an answer of 2xx; any other is an error.
   void Send(HttpCall call, Done<std::string> done);
+  // The same, parsed.
+  template <typename T, typename Parse>
+  void Ask(HttpCall call, Parse parse, Done<T> done);
 
   std::vector<std::unique_ptr<HttpClient>> clients_;
   std::size_t current_;

@@ -1,13 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "agent/shell/log_files.h"
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
 #include <filesystem>
-#include <fstream>
 #include <limits>
 #include <utility>
 #include <vector>
+
+#include "base/fd.h"
 
 namespace tidemill {
 namespace {
@@ -17,6 +22,23 @@ namespace fs = std::filesystem;
 std::string PackName(int number) {
   std::string name = std::to_string(number);
   return std::string(6 - std::min<std::size_t>(name.size(), 6), '0') + name + ".pack";
+}
+
+// For its owner alone, whatever the umask: what items print is nobody else's to read.
+void MakePrivateFolder(const fs::path& path) {
+  std::error_code error;
+  fs::create_directories(path, error);
+  fs::permissions(path, fs::perms::owner_all, error);
+}
+
+void AppendTo(const fs::path& path, std::string_view bytes) {
+  const Fd file(open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
+  while (file && !bytes.empty()) {
+    const ssize_t written = write(file.get(), bytes.data(), bytes.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written <= 0) return;
+    bytes.remove_prefix(static_cast<std::size_t>(written));
+  }
 }
 
 }  // namespace
@@ -37,14 +59,13 @@ class LogFiles::Disk {
     const fs::path folder = fs::path(folder_) / std::to_string(job.number);
     auto [found, fresh] = packs_.try_emplace(job, 0);
     if (fresh) {
-      fs::create_directories(folder, error);
+      MakePrivateFolder(folder_);
+      MakePrivateFolder(folder);
       while (fs::exists(folder / PackName(found->second), error)) ++found->second;
       // A pack of an earlier start may have a torn end: begin a new one.
     }
     const fs::path path = folder / PackName(found->second);
-    std::ofstream file(path, std::ios::binary | std::ios::app);
-    file.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
-    file.close();
+    AppendTo(path, bytes);
     written_ += bytes.size();
     if (fs::file_size(path, error) >= limits_.pack_bytes) ++found->second;
     if (written_ >= limits_.folder_bytes / 8) Prune();
@@ -98,7 +119,7 @@ LogFiles::~LogFiles() { loop_.Cancel(timer_); }
 void LogFiles::Append(const LogPlace& place, std::string_view bytes) {
   Attempt& attempt = attempts_[{place.job, place.item, place.round, place.attempt}];
   const std::size_t room =
-      std::min(limits_.attempt_bytes - attempt.bytes,
+      std::min(attempt_bytes_ - std::min(attempt_bytes_, attempt.bytes),
                limits_.pending_bytes - std::min(limits_.pending_bytes, pending_bytes_));
   const std::string_view kept = bytes.substr(0, room);
   const bool had_hole = attempt.has_hole;

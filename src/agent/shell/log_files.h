@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -38,6 +39,9 @@ class LogFiles : public ItemLogs {
 
   void Append(const LogPlace& place, std::string_view bytes) override;
   void Close(const LogPlace& place) override;
+  void LimitAttempts(std::int64_t bytes) override {
+    attempt_bytes_ = std::min(limits_.attempt_bytes, static_cast<std::size_t>(bytes));
+  }
   // Writes what is pending; `done` comes when all is on its way to the disk.
   void Flush(std::function<void()> done);
 
@@ -57,6 +61,7 @@ class LogFiles : public ItemLogs {
   Worker& worker_;
   const std::function<std::int64_t()> clock_ms_;
   const LogLimits limits_;
+  std::size_t attempt_bytes_ = limits_.attempt_bytes;
   const std::shared_ptr<Disk> disk_;  // used by one work at a time
   const std::shared_ptr<char> alive_ = std::make_shared<char>();
   std::map<Key, Attempt> attempts_;  // that have written something and are not over

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "agent/shell/log_files.h"
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cstring>
@@ -90,6 +91,18 @@ TEST_F(LogFilesTest, KeepsWhatEachAttemptWroteInOrder) {
   EXPECT_EQ(pieces[1].attempt, 2);
   EXPECT_EQ(pieces[1].time_ms, 1234);
   EXPECT_EQ(pieces[3].flags, kLogPieceLast);
+}
+
+TEST_F(LogFilesTest, IsForItsOwnerAloneWhateverTheUmask) {
+  LogFiles logs(loop_, worker_, folder_ / "logs", [] { return 0; });
+  const mode_t before = umask(0);
+  logs.Append({{7}, 3, 0, 1}, "text");
+  RunFor(std::chrono::seconds(1));
+  umask(before);
+  const auto mode = [this](const char* path) { return fs::status(folder_ / path).permissions(); };
+  EXPECT_EQ(mode("logs"), fs::perms::owner_all);
+  EXPECT_EQ(mode("logs/7"), fs::perms::owner_all);
+  EXPECT_EQ(mode("logs/7/000000.pack"), fs::perms::owner_read | fs::perms::owner_write);
 }
 
 TEST_F(LogFilesTest, AnAttemptThatWroteNothingLeavesNoTrace) {

@@ -11,6 +11,8 @@
 #include <fstream>
 #include <utility>
 
+#include "model/token.h"
+
 namespace tidemill {
 namespace {
 
@@ -26,6 +28,9 @@ Result<std::unique_ptr<StateFolder>> StateFolder::Open(const std::string& path, 
   std::error_code error;
   std::filesystem::create_directories(path, error);
   if (error) return Fail(Code::kInvalid, "cannot make " + path + ": " + error.message());
+  // Whatever the umask: tokens and the logs of items are in it.
+  std::filesystem::permissions(path, std::filesystem::perms::owner_all, error);
+  if (error) return Fail(Code::kInvalid, "cannot shut " + path + ": " + error.message());
   const int lock = open((path + "/lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
   if (lock < 0) return SystemError("open " + path + "/lock");
   std::unique_ptr<StateFolder> folder(
@@ -35,6 +40,7 @@ Result<std::unique_ptr<StateFolder>> StateFolder::Open(const std::string& path, 
   }
   TIDEMILL_TRY_VOID(folder->Read());
   if (folder->id_.empty()) folder->id_ = ToString(random.NewId<InstanceId>());
+  if (folder->machine_key_.empty()) folder->machine_key_ = MakeToken(kMachineKeyPrefix, random);
   ++folder->run_;
   TIDEMILL_TRY_VOID(folder->Write());
   return folder;
@@ -49,7 +55,9 @@ Result<void> StateFolder::Read() {
   std::string value;
   while (file >> name >> value) {
     if (name == "id") id_ = value;
-    if (name == "session") session_ = ParseId<SessionId>(value).value_or(SessionId{});
+    if (name == "key") machine_key_ = value;
+    if (name == "session") pass_.session = ParseId<SessionId>(value).value_or(SessionId{});
+    if (name == "token") pass_.token = value;
     if (name == "run") run_ = static_cast<std::int32_t>(std::strtol(value.c_str(), nullptr, 10));
   }
   return {};
@@ -57,8 +65,9 @@ Result<void> StateFolder::Read() {
 
 // Under another name first, so that a crash leaves the old file or the new one, never a part.
 Result<void> StateFolder::Write() const {
-  const std::string text =
-      "id " + id_ + "\nsession " + ToString(session_) + "\nrun " + std::to_string(run_) + "\n";
+  std::string text = "id " + id_ + "\nkey " + machine_key_ + "\nsession " +
+                     ToString(pass_.session) + "\nrun " + std::to_string(run_) + "\n";
+  if (!pass_.token.empty()) text += "token " + pass_.token + "\n";
   const std::string next = path_ + "/agent.next";
   const int file = open(next.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
   if (file < 0) return SystemError("write " + next);
@@ -73,8 +82,8 @@ Result<void> StateFolder::Write() const {
 
 // A session that could not be kept is lost with the next restart: its leases are then given up as
 // those of a lost machine, which costs time and nothing else.
-void StateFolder::Keep(SessionId session) {
-  session_ = session;
+void StateFolder::Keep(const SessionPass& pass) {
+  pass_ = pass;
   (void)Write();
 }
 

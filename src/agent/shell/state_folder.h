@@ -15,11 +15,11 @@ namespace tidemill {
 // The folder in which an agent keeps what survives its restart:
 //
 //   lock      held while an agent uses the folder
-//   agent     its id, its session, and how often it was started
+//   agent     its id and key, its session and that one's token, and how often it was started
 //   logs/     what items wrote; see log_files.h
 //   engine/   belongs to the engine
 //
-// Loop thread only, or before the loop runs.
+// Nobody else may enter it. Loop thread only, or before the loop runs.
 class StateFolder : public AgentMemory {
  public:
   // Makes the folder if it is not there, and counts the start. kConflict: another agent uses it.
@@ -28,11 +28,13 @@ class StateFolder : public AgentMemory {
   ~StateFolder() override;
 
   // Writes to the disk and waits for it: a few times in an agent's life.
-  void Keep(SessionId session) override;
+  void Keep(const SessionPass& pass) override;
 
   // The same for the folder's whole life.
   const std::string& id() const { return id_; }
-  SessionId session() const { return session_; }
+  // What whoever joins under this machine's name must have; see JoinRequest.
+  const std::string& machine_key() const { return machine_key_; }
+  const SessionPass& pass() const { return pass_; }
   std::int32_t run() const { return run_; }
   std::string logs() const { return path_ + "/logs"; }
   std::string engine() const { return path_ + "/engine"; }
@@ -45,7 +47,8 @@ class StateFolder : public AgentMemory {
   const std::string path_;
   const int lock_;
   std::string id_;
-  SessionId session_;
+  std::string machine_key_;
+  SessionPass pass_;
   std::int32_t run_ = 0;
 };
 

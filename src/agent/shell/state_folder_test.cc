@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "agent/shell/state_folder.h"
 
+#include <sys/stat.h>
+
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -31,15 +33,28 @@ TEST_F(StateFolderTest, KeepsIdAndSessionAndCountsTheStarts) {
     auto folder = StateFolder::Open(path_, random_);
     ASSERT_TRUE(folder);
     EXPECT_EQ((*folder)->run(), 1);
-    EXPECT_EQ((*folder)->session(), SessionId{});
+    EXPECT_EQ((*folder)->pass().session, SessionId{});
     id = (*folder)->id();
-    (*folder)->Keep({3, 4});
+    (*folder)->Keep({{3, 4}, "token"});
   }
   auto folder = StateFolder::Open(path_, random_);
   ASSERT_TRUE(folder);
   EXPECT_EQ((*folder)->id(), id);
   EXPECT_EQ((*folder)->run(), 2);
-  EXPECT_EQ((*folder)->session(), (SessionId{3, 4}));
+  EXPECT_EQ((*folder)->pass().session, (SessionId{3, 4}));
+}
+
+TEST_F(StateFolderTest, IsForItsOwnerAloneWhateverTheUmask) {
+  const mode_t before = umask(0);
+  fs::create_directories(path_);
+  const auto folder = StateFolder::Open(path_, random_);
+  umask(before);
+  ASSERT_TRUE(folder);
+  const auto mode = [](const std::string& path) { return fs::status(path).permissions(); };
+  const auto own = fs::perms::owner_read | fs::perms::owner_write;
+  EXPECT_EQ(mode(path_), fs::perms::owner_all);
+  EXPECT_EQ(mode(path_ + "/agent"), own);
+  EXPECT_EQ(mode(path_ + "/lock"), own);
 }
 
 TEST_F(StateFolderTest, IsOfOneAgentAtATime) {
@@ -56,7 +71,7 @@ TEST_F(StateFolderTest, AFileThatCannotBeReadIsAsNone) {
   const auto folder = StateFolder::Open(path_, random_);
   ASSERT_TRUE(folder);
   EXPECT_EQ((*folder)->run(), 1);
-  EXPECT_EQ((*folder)->session(), SessionId{});
+  EXPECT_EQ((*folder)->pass().session, SessionId{});
 }
 
 TEST_F(StateFolderTest, SaysWhyAFolderCannotBeUsed) {

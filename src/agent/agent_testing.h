@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// For the tests of the agent: servers that are played, and what remembers what the agent tells.
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "agent/deps.h"
+#include "agent/link.h"
+#include "base/log.h"
+#include "base/loop.h"
+#include "report/block.h"
+
+namespace tidemill {
+
+// Plays the servers: hands out what the test puts into `to_grant`, and remembers what it is told.
+class TestLink : public ServerLink {
+ public:
+  explicit TestLink(Loop& loop) : loop_(loop) {}
+
+  void Join(JoinRequest request, Done<Joined> done) override {
+    joins.push_back(request.session);
+    join_tokens.push_back(request.join_token);
+    if (!good_token.empty() && request.join_token != good_token) {
+      return Answer<Joined>(std::move(done), Fail(Code::kNobody, "no such token"));
+    }
+    Answer<Joined>(std::move(done),
+                   Joined{request.session, SessionState::kAlive, std::chrono::seconds(10),
+                          std::chrono::seconds(60), "token"});
+  }
+
+  void Sync(SyncRequest request, Done<SyncResult> done) override {
+    syncs.push_back(request);
+    if (down) return Answer<SyncResult>(std::move(done), Fail(Code::kUnknown, "no answer"));
+    if (lose_session) {
+      lose_session = false;
+      return Answer<SyncResult>(std::move(done), Fail(Code::kLost, "ended"));
+    }
+    if (refuse_syncs > 0) {
+      --refuse_syncs;
+      return Answer<SyncResult>(std::move(done), Fail(Code::kInvalid, "what is this?"));
+    }
+    SyncResult result;
+    for (const Settlement& settlement : request.settlements) {
+      if (to_refuse > 0) {
+        --to_refuse;
+        result.refused.push_back({settlement.lease, settlement.seq, "used before"});
+      } else {
+        Settle(settlement);
+      }
+    }
+    for (const Trouble& trouble : request.troubles) troubles.push_back(trouble);
+    result.gone = std::exchange(to_drop, {});
+    if (request.free.millicpus > 0 && !to_grant.empty()) {
+      result.grants.push_back(to_grant.front());
+      to_grant.pop_front();
+    }
+    Answer<SyncResult>(std::move(done), result);
+  }
+
+  void Wait(const SessionPass&, Done<bool> done) override {
+    loop_.After(std::chrono::seconds(25), [done] { done(false); });
+  }
+  void FetchItems(const SessionPass&, ChunkKey, Done<std::string> done) override {
+    Answer<std::string>(done, "");
+  }
+  void FetchSecrets(const SessionPass&, JobId, Done<Secrets> done) override {
+    Answer<Secrets>(done, secrets);
+  }
+  void FetchJob(const SessionPass&, JobId id, Done<Job> done) override {
+    if (documents.contains(id)) {
+      Job job;
+      job.id = id;
+      job.spec.name = "test";
+      job.spec.document = documents[id];
+      job.items = 100;
+      Answer<Job>(std::move(done), job);
+    } else {
+      Answer<Job>(std::move(done), Fail(Code::kNotFound, "no such job"));
+    }
+  }
+
+  std::map<JobId, std::string> documents;
+  Secrets secrets;  // of every job
+  std::deque<Grant> to_grant;
+  std::vector<LeaseId> to_drop;
+  bool down = false;
+  bool lose_session = false;
+  int to_refuse = 0;     // settlements
+  int refuse_syncs = 0;  // whole ones
+
+  MachineStatus last_status() const {
+    for (auto sync = syncs.rbegin(); sync != syncs.rend(); ++sync) {
+      if (sync->status) return *sync->status;
+    }
+    return {};
+  }
+
+  std::string good_token;  // empty: any
+  std::vector<SessionId> joins;
+  std::vector<std::string> join_tokens;
+  std::vector<SyncRequest> syncs;
+  std::vector<Trouble> troubles;
+  std::map<std::int64_t, std::vector<Outcome>> outcomes;  // by item
+  int given_back = 0;
+
+ private:
+  template <typename T>
+  void Answer(Done<T> done, Result<T> result) {
+    loop_.After(std::chrono::milliseconds(1), [done, result] { done(result); });
+  }
+  void Settle(const Settlement& settlement) {
+    given_back += settlement.back.Count();
+    if (settlement.body.empty()) return;
+    const auto decoded = DecodeBlock(settlement.body);
+    for (const Outcome& outcome : *decoded) {
+      auto& known = outcomes[outcome.item];
+      if (std::find(known.begin(), known.end(), outcome) == known.end()) known.push_back(outcome);
+    }
+  }
+
+  Loop& loop_;
+};
+
+struct TestLogs : ItemLogs {
+  void Append(const LogPlace& place, std::string_view bytes) override { text[place.item] += bytes; }
+  void Close(const LogPlace& place) override { closed.insert(place.item); }
+  void LimitAttempts(std::int64_t) override {}
+  std::map<std::int64_t, std::string> text;
+  std::set<std::int64_t> closed;
+};
+
+class TestLog : public Log {
+ public:
+  int CountOf(const std::string& event) const {
+    return static_cast<int>(std::count(events_.begin(), events_.end(), event));
+  }
+
+ private:
+  void Write(std::string_view, std::string_view event, Fields) override {
+    events_.emplace_back(event);
+  }
+  std::vector<std::string> events_;
+};
+
+struct TestMemory : AgentMemory {
+  void Keep(const SessionPass& kept) override { session = kept.session; }
+  SessionId session;
+};
+
+}  // namespace tidemill

@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "agent/catalog.h"
+
+#include <algorithm>
+
+#include <gtest/gtest.h>
+
+#include "base/virtual_loop.h"
+#include "engine/fake/fake_engine.h"
+
+namespace tidemill {
+namespace {
+
+using std::chrono::seconds;
+
+// Servers that know one job, whose items are a range.
+class JobLink : public ServerLink {
+ public:
+  explicit JobLink(Loop& loop) : loop_(loop) {}
+  void Join(JoinRequest, Done<Joined>) override {}
+  void Sync(SyncRequest, Done<SyncResult>) override {}
+  void Wait(const SessionPass&, Done<bool>) override {}
+  void FetchItems(const SessionPass&, ChunkKey, Done<std::string> done) override {
+    Answer(done, "");
+  }
+  void FetchJob(const SessionPass&, JobId id, Done<Job> done) override {
+    ++jobs_asked;
+    Job job;
+    job.id = id;
+    job.spec.name = "test";
+    job.spec.document = document;
+    job.items = 10;
+    Answer(done, job);
+  }
+  void FetchSecrets(const SessionPass& pass, JobId, Done<Secrets> done) override {
+    ++secrets_asked;
+    EXPECT_EQ(pass.token, "token");
+    Result<Secrets> answer = secrets;
+    if (outages > 0) {
+      --outages;
+      answer = Fail(Code::kUnavailable, "no database");
+    }
+    Answer(done, answer);
+  }
+
+  std::string document = R"({"command":["true"]})";
+  Result<Secrets> secrets;
+  int outages = 0;
+  int jobs_asked = 0;
+  int secrets_asked = 0;
+
+ private:
+  template <typename Done, typename T>
+  void Answer(Done done, T value) {
+    loop_.After(std::chrono::milliseconds(1), [done, value] { done(value); });
+  }
+  Loop& loop_;
+};
+
+struct NoLogs : ItemLogs {
+  void Append(const LogPlace&, std::string_view) override {}
+  void Close(const LogPlace&) override {}
+  void LimitAttempts(std::int64_t) override {}
+};
+
+struct NoMemory : AgentMemory {
+  void Keep(const SessionPass&) override {}
+};
+
+class CatalogTest : public testing::Test {
+ protected:
+  // Empty, or why the job cannot be run.
+  std::string Get(Duration within = seconds(1)) {
+    std::optional<std::string> told;
+    catalog_.Get(kChunk, 10,
+                 [&](const Result<void>& got) { told = got ? "" : got.error().reason; });
+    bool late = false;
+    loop_.After(within, [&] { late = true; });
+    while (!told && !late) loop_.Step();
+    return told.value_or("nothing was told");
+  }
+  ItemRun Make() {
+    auto run = catalog_.Make({.key = {}, .chunk = kChunk, .item = 3});
+    EXPECT_TRUE(run) << run.error().reason;
+    return *std::move(run);
+  }
+  static bool Has(const ItemRun& run, const std::string& variable) {
+    return std::find(run.env.begin(), run.env.end(), variable) != run.env.end();
+  }
+
+  static constexpr ChunkKey kChunk{{7}, 0};
+  SeededRandom random_{1};
+  VirtualLoop loop_{random_};
+  JobLink link_{loop_};
+  FakeEngine engine_{loop_, {}};
+  NoLogs logs_;
+  NoMemory memory_;
+  NullLog log_;
+  AgentLimits limits_;
+  AgentDeps deps_{loop_, link_, engine_, random_, log_, logs_, memory_};
+  SessionPass pass_{SessionId{1, 1}, "token"};
+  Catalog catalog_{deps_, limits_, pass_};
+};
+
+TEST_F(CatalogTest, AsksForSecretsOfJobsThatNameSomeOnly) {
+  EXPECT_EQ(Get(), "");
+  EXPECT_EQ(link_.secrets_asked, 0);
+  EXPECT_EQ(catalog_.JobOf({7}).secrets, nullptr);
+  EXPECT_FALSE(catalog_.JobOf({7}).container.secret_files);
+  EXPECT_TRUE(Make().secret_files.empty());
+}
+
+TEST_F(CatalogTest, PutsSecretsIntoTheVariablesAndFilesOfEachRun) {
+  link_.document = R"({"command":["true"],"env":{"A":"b"},
+      "secrets":["TOKEN",{"name":"TOKEN","env":"AGAIN"},{"name":"key","file":"key.json"}]})";
+  link_.secrets = Secrets{{"TOKEN", "to ken"}, {"key", std::string("\0{}", 3)}, {"other", "x"}};
+  EXPECT_EQ(Get(), "");
+  EXPECT_TRUE(catalog_.JobOf({7}).container.secret_files);
+  for (int i = 0; i < 2; ++i) {
+    const ItemRun run = Make();
+    EXPECT_TRUE(Has(run, "A=b"));
+    EXPECT_TRUE(Has(run, "TOKEN=to ken"));
+    EXPECT_TRUE(Has(run, "AGAIN=to ken"));
+    EXPECT_FALSE(Has(run, "other=x"));
+    ASSERT_EQ(run.secret_files.size(), 1u);
+    EXPECT_EQ(run.secret_files[0].name, "key.json");
+    EXPECT_EQ(run.secret_files[0].content, std::string("\0{}", 3));
+  }
+  EXPECT_EQ(Get(), "");
+  EXPECT_EQ(link_.secrets_asked, 1);
+}
+
+TEST_F(CatalogTest, NeedsNoPlaceForFilesOfAJobWhoseSecretsAreVariables) {
+  link_.document = R"({"command":["true"],"secrets":["A"]})";
+  link_.secrets = Secrets{{"A", ""}};
+  EXPECT_EQ(Get(), "");
+  EXPECT_FALSE(catalog_.JobOf({7}).container.secret_files);
+  EXPECT_TRUE(Has(Make(), "A="));
+}
+
+TEST_F(CatalogTest, SaysWhichSecretDoesNotExistAndAsksAgainForTheNextLease) {
+  link_.document = R"({"command":["true"],"secrets":["A","HF_TOKEN"]})";
+  link_.secrets = Secrets{{"A", "canary"}};
+  EXPECT_EQ(
+      Get(),
+      "secret 'HF_TOKEN' does not exist in this project; set it: tidemill secret set HF_TOKEN");
+  EXPECT_EQ(catalog_.EachOf({7}), nullptr);
+  link_.secrets = Fail(Code::kNotFound, "as the server says it");
+  EXPECT_EQ(Get(), "as the server says it");
+  link_.secrets = Secrets{{"A", "a"}, {"HF_TOKEN", "b"}};
+  EXPECT_EQ(Get(), "");
+  EXPECT_EQ(link_.jobs_asked, 3);
+  EXPECT_EQ(link_.secrets_asked, 3);
+}
+
+TEST_F(CatalogTest, AValueWithANulCanBeAFileOnly) {
+  link_.document = R"({"command":["true"],"secrets":[{"name":"key","env":"KEY"}]})";
+  link_.secrets = Secrets{{"key", std::string("canary\0", 7)}};
+  EXPECT_EQ(Get(),
+            "secret 'key' has a NUL, so it cannot be the variable 'KEY'; let the job have it as a "
+            "file");
+  link_.document = R"({"command":["true"],"secrets":[{"name":"key","file":"KEY"}]})";
+  EXPECT_EQ(Get(), "");
+}
+
+TEST_F(CatalogTest, AsksForSecretsAgainAndAgainWhileTheServersAreAway) {
+  link_.document = R"({"command":["true"],"secrets":["A"]})";
+  link_.secrets = Secrets{{"A", "a"}};
+  link_.outages = 6;
+  EXPECT_EQ(Get(seconds(20)), "");
+  EXPECT_EQ(link_.secrets_asked, 7);
+  EXPECT_EQ(link_.jobs_asked, 1);
+}
+
+TEST_F(CatalogTest, HasAChangedValueWhenTheJobIsFetchedAnew) {
+  link_.document = R"({"command":["true"],"secrets":["A"]})";
+  link_.secrets = Secrets{{"A", "old"}};
+  EXPECT_EQ(Get(), "");
+  link_.secrets = Secrets{{"A", "new"}};
+  catalog_.KeepOnly({kChunk});
+  EXPECT_EQ(Get(), "");
+  EXPECT_TRUE(Has(Make(), "A=old"));
+  catalog_.KeepOnly({});
+  EXPECT_EQ(Get(), "");
+  EXPECT_TRUE(Has(Make(), "A=new"));
+}
+
+TEST_F(CatalogTest, LetsGoOfSecretsWithTheirJob) {
+  link_.document = R"({"command":["true"],"secrets":["A"]})";
+  link_.secrets = Secrets{{"A", "a"}};
+  EXPECT_EQ(Get(), "");
+  const std::weak_ptr<const JobSecrets> secrets = catalog_.JobOf({7}).secrets;
+  EXPECT_FALSE(secrets.expired());
+  catalog_.KeepOnly({});
+  EXPECT_TRUE(secrets.expired());
+}
+
+}  // namespace
+}  // namespace tidemill

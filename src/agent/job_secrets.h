@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "agent/link.h"
+#include "base/result.h"
+#include "engine/engine.h"
+#include "mask/masker.h"
+#include "model/spec.h"
+
+namespace tidemill {
+
+// The secrets of a job as its items get them, and what hides them in their logs. Constant; held by
+// the job and by each of its attempts that run, and wiped when the last of them lets go. Copies
+// that a run took with it to its container are not: the agent's memory is never written to a disk.
+class JobSecrets {
+ public:
+  struct Parts {
+    std::vector<std::string> env = {};  // NAME=value
+    std::vector<SecretFile> files = {};
+  };
+
+  // kInvalid, with a reason for people that holds no value: one is missing, or cannot be a
+  // variable.
+  static Result<std::shared_ptr<const JobSecrets>> Of(const std::vector<SecretUse>& uses,
+                                                      Secrets values);
+  JobSecrets(Parts parts, Masker masker) : parts_(std::move(parts)), masker_(std::move(masker)) {}
+  ~JobSecrets();
+  JobSecrets(const JobSecrets&) = delete;
+  JobSecrets& operator=(const JobSecrets&) = delete;
+
+  void AddTo(ItemRun& run) const;
+  const Masker& masker() const { return masker_; }
+
+ private:
+  Parts parts_;
+  const Masker masker_;
+};
+
+}  // namespace tidemill

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "agent/masked_logs.h"
+
+#include <string>
+#include <utility>
+
+namespace tidemill {
+namespace {
+
+LogPlace PlaceOf(const Attempt& attempt) {
+  return {attempt.chunk.job, attempt.item, attempt.round, attempt.number};
+}
+
+}  // namespace
+
+void MaskedLogs::Begin(const Attempt& attempt, std::shared_ptr<const JobSecrets> secrets) {
+  if (secrets == nullptr || secrets->masker().empty()) return;
+  MaskedText masked(secrets->masker());
+  texts_.insert_or_assign(attempt.key, Text{std::move(secrets), std::move(masked)});
+}
+
+void MaskedLogs::Append(const Attempt& attempt, std::string_view bytes) {
+  const auto found = texts_.find(attempt.key);
+  if (found == texts_.end()) return logs_.Append(PlaceOf(attempt), bytes);
+  const std::string text = found->second.masked.Feed(bytes);
+  if (!text.empty()) logs_.Append(PlaceOf(attempt), text);
+}
+
+void MaskedLogs::End(const Attempt& attempt) {
+  const auto found = texts_.find(attempt.key);
+  if (found == texts_.end()) return;
+  const std::string text = found->second.masked.Flush();
+  if (!text.empty()) logs_.Append(PlaceOf(attempt), text);
+  texts_.erase(found);
+}
+
+void MaskedLogs::Close(const Attempt& attempt) {
+  End(attempt);
+  logs_.Close(PlaceOf(attempt));
+}
+
+}  // namespace tidemill
