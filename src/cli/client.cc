@@ -5,6 +5,9 @@
 #include <optional>
 #include <utility>
 
+#include "base/limits.h"
+#include "cli/format.h"
+#include "model/job.h"
 #include "wire/problem_json.h"
 
 namespace tidemill::cli {
@@ -15,18 +18,46 @@ constexpr std::chrono::milliseconds kLongestPause{5'000};
 // Shorter troubles are nobody's business.
 constexpr std::chrono::milliseconds kTellAfter{2'000};
 
+HttpCall JsonCall(std::string method, std::string target, std::string body) {
+  return {.method = std::move(method),
+          .target = std::move(target),
+          .content_type = "application/json",
+          .body = std::move(body)};
+}
+
+char Upper(char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c; }
+
+// A line for each part of what was joined with "; ". All but the first begin as sentences do.
+void ShowParts(const Console& console, std::string text) {
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find("; "), text.size());
+    console.ErrLine(Wrap(text.substr(0, end), console.columns));
+    text.erase(0, end + 2);
+    if (!text.empty()) text[0] = Upper(text[0]);
+  }
+}
+
 bool MayRepeat(Code code) {
   return code == Code::kUnavailable || code == Code::kUnknown || code == Code::kExhausted;
 }
 
 }  // namespace
 
-Client::Client(AsioLoop& loop, const Console& console, std::string url, Origin origin)
-    : loop_(loop), console_(console), url_(std::move(url)), http_(loop, std::move(origin)) {}
+Client::Client(AsioLoop& loop, const Console& console, std::string url, Origin origin,
+               std::shared_ptr<const TlsTrust> trust, Credentials credentials)
+    : loop_(loop),
+      console_(console),
+      url_(std::move(url)),
+      credentials_(std::move(credentials)),
+      http_(loop, std::move(origin), HttpClientOptions{.tls = std::move(trust)}) {}
 
-Result<std::string> Client::CallOnce(const HttpCall& call) {
+Result<std::string> Client::CallOnce(HttpCall call) {
+  if (has_token()) call.headers.emplace_back("Authorization", "Bearer " + credentials_.token);
+  if (!credentials_.project.empty()) {
+    call.headers.emplace_back("Tidemill-Project", credentials_.project);
+  }
   std::optional<Result<HttpResponse>> answer;
-  http_.Send(call, [&](Result<HttpResponse> got) {
+  http_.Send(std::move(call), [&](Result<HttpResponse> got) {
     answer = std::move(got);
     loop_.Stop();
   });
@@ -39,7 +70,9 @@ Result<std::string> Client::CallOnce(const HttpCall& call) {
   HttpResponse& response = **answer;
   if (response.status / 100 == 2) return std::move(response.body);
   forbidden_ = response.status == 401 || response.status == 403;
-  return tl::unexpected<Error>(ParseProblem(response.status, response.body));
+  Error problem = ParseProblem(response.status, response.body);
+  problem.reason = Printable(problem.reason);
+  return tl::unexpected<Error>(std::move(problem));
 }
 
 Result<std::string> Client::Call(HttpCall call, Patience patience) {
@@ -67,11 +100,15 @@ Result<std::string> Client::Get(std::string target, Patience patience) {
 }
 
 Result<std::string> Client::Post(std::string target, std::string body, Patience patience) {
-  return Call({.method = "POST",
-               .target = std::move(target),
-               .content_type = "application/json",
-               .body = std::move(body)},
-              patience);
+  return Call(JsonCall("POST", std::move(target), std::move(body)), patience);
+}
+
+Result<std::string> Client::Put(std::string target, std::string body, Patience patience) {
+  return Call(JsonCall("PUT", std::move(target), std::move(body)), patience);
+}
+
+Result<std::string> Client::Delete(std::string target, Patience patience) {
+  return Call({.method = "DELETE", .target = std::move(target)}, patience);
 }
 
 void Client::Sleep(std::chrono::milliseconds time) {
@@ -94,10 +131,19 @@ int Explain(const Console& console, const Client& client, const Error& error,
   if (client.interrupted()) return kInterrupted;
   if (client.forbidden()) {
     console.ErrLine("not allowed: " + error.reason);
+    if (error.code == Code::kNobody) {
+      console.ErrLine("Sign in:  tidemill login " + client.url());
+    } else if (error.reason.find("role") != std::string::npos) {
+      console.ErrLine("Ask an admin for a token with that role; tidemill whoami shows yours.");
+    }
     return kNotAllowed;
   }
   if (!client.reached()) {
     std::string reason = error.reason;
+    if (reason.starts_with("the certificate of ")) {
+      ShowParts(console, reason);
+      return kNoServer;
+    }
     if (reason.starts_with("connect: ")) reason.erase(0, 9);
     if (!reason.empty() && reason[0] >= 'A' && reason[0] <= 'Z') reason[0] += 'a' - 'A';
     console.ErrLine("cannot reach the server at " + client.url() + ": " + reason);
@@ -123,6 +169,13 @@ int Explain(const Console& console, const Client& client, const Error& error,
       console.ErrLine(job.empty() ? error.reason : job + ": " + error.reason);
       return kFailed;
   }
+}
+
+bool CheckName(const Console& console, const std::string& whose, const std::string& name) {
+  if (IsName(name)) return true;
+  console.ErrLine("'" + Printable(name) + "' cannot be " + whose + " name: at most " +
+                  std::to_string(limits::kNameBytes) + " letters, digits, '.', '_' and '-'");
+  return false;
 }
 
 std::string JobTarget(const std::string& job, const std::string& tail) {

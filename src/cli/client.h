@@ -11,6 +11,7 @@
 #include "net/asio_loop.h"
 #include "net/http.h"
 #include "net/http_client.h"
+#include "net/tls.h"
 
 namespace tidemill::cli {
 
@@ -22,11 +23,19 @@ struct Patience {
   std::chrono::milliseconds away{0};
 };
 
+// Who asks.
+struct Credentials {
+  std::string token = {};    // empty: none is shown
+  std::string project = {};  // empty: the token's own
+};
+
 // One server, asked one thing at a time: a command line has nothing else to do while it waits. Runs
 // the loop until the answer is there. One thread.
 class Client {
  public:
-  Client(AsioLoop& loop, const Console& console, std::string url, Origin origin);
+  // `trust` says whom to believe that it is the server; null: whom the system believes.
+  Client(AsioLoop& loop, const Console& console, std::string url, Origin origin,
+         std::shared_ptr<const TlsTrust> trust = {}, Credentials credentials = {});
 
   // The body of a 2xx answer. Repeats the call, which is idempotent as all calls are, as long as
   // `patience` says; after two seconds of that the person is told, once.
@@ -35,6 +44,8 @@ class Client {
   Result<std::string> Call(HttpCall call, Patience patience = {});
   Result<std::string> Get(std::string target, Patience patience = {});
   Result<std::string> Post(std::string target, std::string body, Patience patience = {});
+  Result<std::string> Put(std::string target, std::string body, Patience patience = {});
+  Result<std::string> Delete(std::string target, Patience patience = {});
 
   // Waits, but no longer than until Interrupt.
   void Sleep(std::chrono::milliseconds time);
@@ -45,16 +56,18 @@ class Client {
   // Whether the last call had an answer of any kind.
   bool reached() const { return reached_; }
   bool forbidden() const { return forbidden_; }
+  bool has_token() const { return !credentials_.token.empty(); }
   const std::string& url() const { return url_; }
   AsioLoop& loop() { return loop_; }
 
  private:
-  Result<std::string> CallOnce(const HttpCall& call);
+  Result<std::string> CallOnce(HttpCall call);
 
   // Constant after construction.
   AsioLoop& loop_;
   const Console& console_;
   const std::string url_;
+  const Credentials credentials_;
 
   HttpClient http_;
   bool reached_ = false;
@@ -66,6 +79,9 @@ class Client {
 // code that goes with it.
 int Explain(const Console& console, const Client& client, const Error& error,
             const std::string& job = {});
+
+// False, and told, if `name` cannot be that of anything; `whose` is as "a secret's".
+bool CheckName(const Console& console, const std::string& whose, const std::string& name);
 
 // "/v1/jobs/render-7" + tail
 std::string JobTarget(const std::string& job, const std::string& tail = {});

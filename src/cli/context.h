@@ -3,6 +3,7 @@
 
 #include "cli/client.h"
 #include "cli/console.h"
+#include "cli/target.h"
 
 namespace tidemill::cli {
 
@@ -11,6 +12,7 @@ struct Context {
   const Console& console;
   const Surroundings& around;
   Client& client;
+  const Target& target;
 };
 
 }  // namespace tidemill::cli

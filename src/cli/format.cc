@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/format.h"
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <cmath>
@@ -109,6 +110,23 @@ std::string AgoText(std::int64_t then_ms, std::int64_t now_ms) {
   return DurationText(ago / 1000 * 1000) + " ago";
 }
 
+std::string RoughText(std::int64_t ms) {
+  const std::int64_t seconds = (ms + 500) / 1000;
+  if (seconds < 120) return std::to_string(seconds) + " s";
+  const std::int64_t minutes = (seconds + 30) / 60;
+  if (minutes < 120) return std::to_string(minutes) + " min";
+  const std::int64_t hours = (minutes + 30) / 60;
+  if (hours < 48) return std::to_string(hours) + " h";
+  return std::to_string((hours + 12) / 24) + " d";
+}
+
+std::string WhenText(std::int64_t at_ms, std::int64_t now_ms) {
+  const std::int64_t away = at_ms - now_ms;
+  if (away >= 1000) return "in " + RoughText(away);
+  if (away <= -1000) return RoughText(-away) + " ago";
+  return "now";
+}
+
 std::string ClockText(std::int64_t at_ms, std::int64_t now_ms, std::int64_t zone_s) {
   using std::chrono::days;
   using std::chrono::milliseconds;
@@ -144,6 +162,25 @@ std::string Clip(std::string_view text, std::size_t columns) {
     ++width;
   }
   return std::string(text.substr(0, at)) + "…";
+}
+
+std::string Wrap(std::string_view text, std::size_t columns) {
+  std::string out;
+  std::size_t width = 0;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find(' ', 1), text.size());
+    const std::string_view word = text.substr(0, end);  // with the space before it
+    const std::size_t wide = WidthOf(word);
+    if (width > 0 && width + wide > columns) {
+      out.append("\n").append(word.substr(1));
+      width = wide - 1;
+    } else {
+      out.append(word);
+      width += wide;
+    }
+    text.remove_prefix(end);
+  }
+  return out;
 }
 
 std::string Printable(std::string_view text) {

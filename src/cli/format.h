@@ -27,6 +27,10 @@ std::string RateText(double per_second);
 std::string PercentText(std::int64_t part, std::int64_t whole);
 // "just now", "4 min ago", "2 h 10 min ago"
 std::string AgoText(std::int64_t then_ms, std::int64_t now_ms);
+// The larger unit alone: "12 s", "4 min", "3 h", "87 d".
+std::string RoughText(std::int64_t ms);
+// "in 87 d", "4 min ago", "now": for columns.
+std::string WhenText(std::int64_t at_ms, std::int64_t now_ms);
 // "12:03" for a time of the day of `now_ms`, else "2026-05-01 12:03". In the zone that is `zone_s`
 // seconds east of UTC.
 std::string ClockText(std::int64_t at_ms, std::int64_t now_ms, std::int64_t zone_s);
@@ -35,6 +39,8 @@ std::string ClockText(std::int64_t at_ms, std::int64_t now_ms, std::int64_t zone
 std::size_t WidthOf(std::string_view text);
 // At most `columns` wide; what is cut off is shown as "…".
 std::string Clip(std::string_view text, std::size_t columns);
+// With line breaks in place of spaces, so that no line is wider; a longer word stays whole.
+std::string Wrap(std::string_view text, std::size_t columns);
 // Without control characters, which could move the cursor or colour the terminal.
 std::string Printable(std::string_view text);
 

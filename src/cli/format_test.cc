@@ -88,5 +88,20 @@ TEST(Format, LetsNoTextMoveTheCursor) {
             "a?31m");
 }
 
+TEST(Format, RoughTimesHaveOneUnit) {
+  EXPECT_EQ(WhenText(0, 0), "now");
+  EXPECT_EQ(WhenText(90'000, 0), "in 90 s");
+  EXPECT_EQ(WhenText(0, 7'110'000), "119 min ago");
+  EXPECT_EQ(WhenText(0, 7'200'000), "2 h ago");
+  EXPECT_EQ(WhenText(90LL * 86'400'000 - 3000, 0), "in 90 d");
+}
+
+TEST(Format, LongSentencesAreBrokenAtSpaces) {
+  EXPECT_EQ(Wrap("", 10), "");
+  EXPECT_EQ(Wrap("one two", 10), "one two");
+  EXPECT_EQ(Wrap("one two three four", 10), "one two\nthree four");
+  EXPECT_EQ(Wrap("a longer-than-all b", 6), "a\nlonger-than-all\nb");
+}
+
 }  // namespace
 }  // namespace tidemill::cli

@@ -42,14 +42,6 @@ std::optional<UpFile> FindUp(const Surroundings& around, bool root) {
   return std::nullopt;
 }
 
-std::optional<std::string> FindServer(const Surroundings& around, bool root,
-                                      const std::string& told) {
-  if (!told.empty()) return told;
-  if (const auto named = around.Env("TIDEMILL_SERVER")) return named;
-  if (const auto up = FindUp(around, root)) return up->server;
-  return std::nullopt;
-}
-
 std::optional<std::string> ReadFile(const std::filesystem::path& path, std::size_t most) {
   std::ifstream file(path, std::ios::binary);
   if (!file) return std::nullopt;

@@ -18,10 +18,6 @@ std::optional<std::filesystem::path> DataFolder(const Surroundings& around, bool
 // What a `tidemill up` that still runs has written: in our own folder, or in the machine's.
 std::optional<UpFile> FindUp(const Surroundings& around, bool root);
 
-// The server's URL: as told, else $TIDEMILL_SERVER, else that of a running `tidemill up`.
-std::optional<std::string> FindServer(const Surroundings& around, bool root,
-                                      const std::string& told);
-
 // The file's text; nothing if it cannot be read or is longer than `most`.
 std::optional<std::string> ReadFile(const std::filesystem::path& path, std::size_t most);
 

@@ -12,15 +12,19 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <memory>
 #include <sstream>
 #include <utility>
 
+#include "base/random.h"
 #include "cli/client.h"
+#include "cli/contexts.h"
 #include "cli/format.h"
 #include "cli/locate.h"
 #include "cli/supervisor.h"
 #include "cli/up_folder.h"
 #include "cli/up_postgres.h"
+#include "net/tls.h"
 #include "wire/up_json.h"
 
 namespace tidemill::cli {
@@ -29,6 +33,7 @@ namespace {
 namespace fs = std::filesystem;
 
 // After a crash PostgreSQL first repeats what its log holds.
+constexpr std::chrono::seconds kTokenTime{30};
 constexpr std::chrono::seconds kPostgresTime{300};
 constexpr std::chrono::seconds kInitdbTime{300};
 constexpr std::chrono::seconds kServerTime{60};
@@ -50,6 +55,7 @@ class Upper {
   int Run() {
     if (!Prepare() || !StartPostgres() || !StartServer() || !StartAgent()) return Finish();
     if (!Announce()) return Finish();
+    RenewDaily();
     supervisor_.WaitForEnd();
     return Finish();
   }
@@ -222,6 +228,13 @@ class Upper {
       return Fault("port " + std::to_string(flags_.port) + " of 127.0.0.1 is in use",
                    "Leave --port away to get one that is free.");
     }
+    auto tls = folder_->MakeTls(around_.now_ms() / 1000);
+    if (!tls) return Fault(tls.error().reason);
+    tls_ = *std::move(tls);
+    auto trust = TlsTrust::File(tls_.ca);
+    if (!trust) return Fault(trust.error().reason);
+    trust_ = *std::move(trust);
+    if (!MakeTokens()) return false;
     const fs::path port_file = folder_->path() / "server.port";
     std::error_code error;
     fs::remove(port_file, error);
@@ -229,7 +242,9 @@ class Upper {
         {.name = "the server",
          .plan = {.command = {server_.string(), "serve", "--database", ConninfoOf(postgres_),
                               "--listen", "127.0.0.1:" + std::to_string(free ? wanted : 0),
-                              "--port-file", port_file.string()},
+                              "--tls-cert", tls_.certificate, "--tls-key", tls_.key,
+                              "--secret-keys", access_.secret_keys, "--port-file",
+                              port_file.string()},
                   .log = folder_->Log("server")},
          .stop_time = std::chrono::seconds(20)});
     if (!started) return Fault(started.error().reason);
@@ -241,22 +256,67 @@ class Upper {
         })) {
       return false;
     }
-    url_ = "http://127.0.0.1:" + std::to_string(port);
+    url_ = "https://127.0.0.1:" + std::to_string(port);
     if (const auto kept = folder_->KeepPort(port); !kept) return Fault(kept.error().reason);
-    Say("server", url_);
+    Say("server", url_ + "  (certificate made here)");
     return true;
   }
 
+  // The same ones each time, unless the database is a new one.
+  bool MakeTokens() {
+    SystemRandom random;
+    auto access = folder_->MakeAccess(random);
+    if (!access) return Fault(access.error().reason);
+    access_ = *std::move(access);
+    const std::vector<std::vector<std::string>> wanted = {
+        {"--file", access_.admin_token, "--name", "tidemill up", "--role", "admin", "--project",
+         "*"},
+        {"--file", access_.join_token, "--name", "this machine", "--join", "default"}};
+    for (const std::vector<std::string>& words : wanted) {
+      std::vector<std::string> command = {server_.string(), "token", "--database",
+                                          ConninfoOf(postgres_)};
+      command.insert(command.end(), words.begin(), words.end());
+      const fs::path log = folder_->Log("token");
+      const auto made = supervisor_.RunToEnd({.command = command, .log = log}, kTokenTime);
+      if (!made && supervisor_.asked_to_end()) return false;
+      if (!made) {
+        return Fault(
+            "cannot make a token (" + made.error().reason + "). The end of " + Shown(log) + ":",
+            LastLines(log, 0, kLinesShown));
+      }
+    }
+    return true;
+  }
+
+  // A server that runs for years shows a certificate that has not ended: it reads the files anew.
+  void RenewDaily() {
+    loop_.After(std::chrono::hours(24), [this] {
+      const auto made = folder_->MakeTls(around_.now_ms() / 1000);
+      if (!made) console_.ErrLine(made.error().reason);
+      RenewDaily();
+    });
+  }
+
   bool IsHealthy(int port) {
-    Client client(loop_, console_, "", {"127.0.0.1", static_cast<std::uint16_t>(port)});
+    Client client(loop_, console_, "",
+                  {.host = "127.0.0.1", .port = static_cast<std::uint16_t>(port), .tls = true},
+                  trust_);
     const HttpCall call{.target = "/healthz", .timeout = std::chrono::seconds(2)};
     return client.Call(call, {.busy = {}, .away = {}}).has_value();
   }
 
   bool StartAgent() {
-    std::vector<std::string> command = {
-        agent_.string(),           "--server", url_,         "--state",
-        folder_->Agent().string(), "--engine", flags_.engine};
+    std::vector<std::string> command = {agent_.string(),
+                                        "--server",
+                                        url_,
+                                        "--ca",
+                                        tls_.ca,
+                                        "--join-token-file",
+                                        access_.join_token,
+                                        "--state",
+                                        folder_->Agent().string(),
+                                        "--engine",
+                                        flags_.engine};
     const auto add = [&](const char* flag, const std::string& value) {
       if (value.empty()) return;
       command.emplace_back(flag);
@@ -303,15 +363,29 @@ class Upper {
   }
 
   bool Announce() {
-    const UpFile file{url_, ::getpid(), folder_->Agent().string()};
+    const UpFile file{.server = url_,
+                      .pid = ::getpid(),
+                      .agent_state = folder_->Agent().string(),
+                      .token_file = access_.admin_token,
+                      .ca = tls_.ca};
     if (const auto done = folder_->Announce(file); !done) return Fault(done.error().reason);
     if (console_.json) console_.out(FormatUp(file));
     if (console_.json || console_.quiet) return true;
-    const bool found = flags_.data.empty();
-    console_.Line("Ready. In another terminal:  tidemill submit --example hello" +
-                  (found ? "" : " --server " + url_));
+    if (flags_.data.empty()) {
+      console_.Line("Ready. In another terminal:  tidemill submit --example hello" + Naming());
+    } else {
+      // Other commands look for a folder of the usual name only.
+      console_.Line("Ready. In another terminal:  tidemill login " + url_ + " --ca " + tls_.ca +
+                    " --token-file " + access_.admin_token);
+    }
     console_.Line("Ctrl-C stops everything; your jobs are kept.");
     return true;
+  }
+
+  // What another command needs to mean this server: nothing, if it finds it by itself.
+  std::string Naming() const {
+    const auto contexts = ReadContexts(around_);
+    return contexts && contexts->current.empty() ? "" : " --server " + url_;
   }
 
   int Finish() {
@@ -344,6 +418,9 @@ class Upper {
   fs::path agent_;
   std::string socket_;  // Docker's
   std::string url_;
+  UpFolder::Tls tls_;
+  UpFolder::Access access_;
+  std::shared_ptr<const TlsTrust> trust_;
   std::optional<Account> account_;
   PostgresPlan postgres_;
   // The programs end before the folder's lock is given up.

@@ -21,12 +21,22 @@
 #include <vector>
 
 #include "base/digest.h"
+#include "base/fd.h"
+#include "base/seal.h"
+#include "base/wipe.h"
 #include "cli/locate.h"
+#include "net/certificate.h"
+#include "net/tls.h"
 
 namespace tidemill::cli {
 namespace {
 
 constexpr std::string_view kSocketName = "/.s.PGSQL.5432";
+constexpr std::size_t kPemBytes = 64 << 10;
+constexpr std::size_t kKeyFileBytes = 64 << 10;
+constexpr std::int64_t kRenewBefore = 30 * 86'400;
+constexpr mode_t kSecret = 0600;
+
 // What a socket's path may have, with the zero at its end.
 constexpr std::size_t kSocketPathBytes = sizeof(sockaddr_un::sun_path);
 
@@ -43,15 +53,74 @@ Result<void> MakeFolder(const std::filesystem::path& path, mode_t mode) {
   return {};
 }
 
-// Whole or not at all: also when the machine stops in between.
-Result<void> WriteFile(const std::filesystem::path& path, const std::string& text) {
-  const std::filesystem::path fresh = path.string() + ".new";
-  std::ofstream file(fresh, std::ios::binary | std::ios::trunc);
-  file << text;
-  file.close();
-  if (!file) return SystemError("write " + fresh.string());
-  if (::rename(fresh.c_str(), path.c_str()) != 0) return SystemError("write " + path.string());
+// For what must be nobody else's: one that somebody else has made, or can change, may hold what
+// they have put there.
+Result<void> MakeOwnFolder(const std::filesystem::path& path, mode_t mode) {
+  TIDEMILL_TRY_VOID(MakeFolder(path, mode));
+  struct stat info{};
+  if (::lstat(path.c_str(), &info) != 0) return SystemError("look at " + path.string());
+  if (!S_ISDIR(info.st_mode)) {
+    return Fail(Code::kInvalid, path.string() + " is no folder; remove it");
+  }
+  if (info.st_uid != ::geteuid()) {
+    return Fail(Code::kInvalid, path.string() + " belongs to somebody else; remove it");
+  }
+  if ((info.st_mode & (S_IWGRP | S_IWOTH)) != 0) {
+    return Fail(Code::kInvalid, "others can write into " + path.string() +
+                                    "; if all in it is yours:  chmod go-w " + path.string());
+  }
+  if (::chmod(path.c_str(), mode) != 0) return SystemError("shut " + path.string());
   return {};
+}
+
+Result<void> SyncFolder(const std::filesystem::path& path) {
+  const Fd folder(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!folder || ::fsync(folder.get()) != 0) return SystemError("write " + path.string());
+  return {};
+}
+
+// Whole or not at all: also when the machine stops in between.
+Result<void> WriteFile(const std::filesystem::path& path, const std::string& text,
+                       mode_t mode = 0644) {
+  const std::filesystem::path fresh = path.string() + ".new";
+  ::unlink(fresh.c_str());  // its mode would stay
+  const int fd = ::open(fresh.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
+  if (fd < 0) return SystemError("make " + fresh.string());
+  const bool written = ::write(fd, text.data(), text.size()) == static_cast<ssize_t>(text.size());
+  const bool synced = written && ::fsync(fd) == 0;
+  if (::close(fd) != 0 || !synced) return SystemError("write " + fresh.string());
+  if (::rename(fresh.c_str(), path.c_str()) != 0) return SystemError("write " + path.string());
+  return SyncFolder(path.parent_path());
+}
+
+// A server would not start with a broken one, and a new key opens nothing that an old one sealed.
+Result<void> CheckKeys(const std::filesystem::path& path) {
+  auto text = ReadFile(path, kKeyFileBytes);
+  if (!text) return Fail(Code::kInvalid, path.string() + ": cannot be read");
+  const auto keys = KeyRing::Parse(*text);
+  Wipe(*text);
+  if (keys) return {};
+  return Fail(Code::kInvalid, path.string() + " is broken: " + keys.error().reason +
+                                  "\nPut it back from a copy: without it no secret can be read. If "
+                                  "there are none yet, remove it, and a new one is made.");
+}
+
+// A certificate and its key as they were left, if both are there and last long enough.
+std::optional<KeyPair> ReadPair(const std::filesystem::path& folder, const std::string& name,
+                                std::int64_t now_s) {
+  const auto certificate = ReadFile(folder / (name + ".pem"), kPemBytes);
+  const auto key = ReadFile(folder / (name + ".key"), kPemBytes);
+  if (!certificate || !key) return std::nullopt;
+  const auto until_s = CertificateExpiry(*certificate);
+  if (!until_s || *until_s < now_s + kRenewBefore) return std::nullopt;
+  return KeyPair{*certificate, *key};
+}
+
+// The key first: a certificate without its key would not be made anew.
+Result<void> WritePair(const std::filesystem::path& folder, const std::string& name,
+                       const KeyPair& pair) {
+  TIDEMILL_TRY_VOID(WriteFile(folder / (name + ".key"), pair.key, kSecret));
+  return WriteFile(folder / (name + ".pem"), pair.certificate);
 }
 
 std::string Hex(std::string_view bytes) {
@@ -109,6 +178,37 @@ int UpFolder::LastPort() const {
 
 Result<void> UpFolder::KeepPort(int port) const {
   return WriteFile(path_ / "port", std::to_string(port));
+}
+
+Result<UpFolder::Tls> UpFolder::MakeTls(std::int64_t now_s) const {
+  const std::filesystem::path folder = path_ / "tls";
+  TIDEMILL_TRY_VOID(MakeOwnFolder(folder, 0755));  // others read who vouches for the server
+  auto authority = ReadPair(folder, "ca", now_s);
+  auto server = authority ? ReadPair(folder, "server", now_s) : std::nullopt;
+  const Tls tls{folder / "server.pem", folder / "server.key", folder / "ca.pem"};
+  // Also when a crash has left the two parts of different pairs.
+  if (server && TlsIdentity::Open({.certificate = tls.certificate, .key = tls.key})) return tls;
+  if (!authority) {
+    TIDEMILL_TRY(authority, MakeAuthority(now_s));
+    TIDEMILL_TRY_VOID(WritePair(folder, "ca", *authority));
+  }
+  auto made = MakeServerCertificate(*authority, {"localhost", "127.0.0.1", "::1"}, now_s);
+  if (!made) return While("make a certificate with " + (folder / "ca.pem").string(), made.error());
+  TIDEMILL_TRY_VOID(WritePair(folder, "server", *made));
+  return tls;
+}
+
+Result<UpFolder::Access> UpFolder::MakeAccess(Random& random) const {
+  const std::filesystem::path folder = path_ / "access";
+  TIDEMILL_TRY_VOID(MakeOwnFolder(folder, 0700));
+  const Access access{.admin_token = (folder / "admin.token").string(),
+                      .join_token = (folder / "join.token").string(),
+                      .secret_keys = (folder / "secret.keys").string()};
+  if (!std::filesystem::exists(access.secret_keys)) {
+    TIDEMILL_TRY_VOID(WriteFile(access.secret_keys, MakeKeyLine(random) + "\n", kSecret));
+  }
+  TIDEMILL_TRY_VOID(CheckKeys(access.secret_keys));
+  return access;
 }
 
 Result<void> UpFolder::Announce(const UpFile& file) {

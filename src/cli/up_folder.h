@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 
+#include "base/random.h"
 #include "base/result.h"
 #include "cli/child.h"
 #include "cli/console.h"
@@ -17,6 +18,9 @@ namespace tidemill::cli {
 //
 //   up.lock   held while it runs      pg/     the cluster        logs/   of each program
 //   up.json   there while it is ready port    the last one       agent/  the agent's state
+//   tls/      ca.pem and server.pem: the certificates of its authority and its server, and their
+//             keys, ca.key and server.key, which nobody else may read
+//   access/   admin.token, join.token, secret.keys: nobody else may read them either
 class UpFolder {
  public:
   // Makes the folder if need be and takes its lock. kConflict: another one runs, with its pid.
@@ -33,6 +37,23 @@ class UpFolder {
   // The port of the last time; 0 if there was none.
   int LastPort() const;
   Result<void> KeepPort(int port) const;
+  // The server's certificate, its key, and who vouches for it, as files. Makes what is missing or
+  // ends within 30 days; the same names serve on.
+  struct Tls {
+    std::string certificate;
+    std::string key;
+    std::string ca;
+  };
+  Result<Tls> MakeTls(std::int64_t now_s) const;
+  // Who may do what, as files that nobody else may read: the admin's token, the agent's join token,
+  // the keys of secrets. The tokens are made by the server's own program. kInvalid: the folder is
+  // not ours alone, or the keys are broken; the reason says what to do.
+  struct Access {
+    std::string admin_token;
+    std::string join_token;
+    std::string secret_keys;
+  };
+  Result<Access> MakeAccess(Random& random) const;
   // For the other commands. Whole or not there at all, and gone with this object.
   Result<void> Announce(const UpFile& file);
 

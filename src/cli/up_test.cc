@@ -8,8 +8,10 @@
 #include <gtest/gtest.h>
 
 #include "cli/locate.h"
+#include "cli/target.h"
 #include "cli/up_folder.h"
 #include "cli/up_postgres.h"
+#include "net/tls.h"
 
 namespace tidemill::cli {
 namespace {
@@ -92,23 +94,118 @@ TEST_F(UpTest, IsFoundByOtherCommandsWhileItLives) {
   {
     auto up = UpFolder::Open(folder_ / "tidemill", false);
     ASSERT_TRUE(up);
-    ASSERT_TRUE(up->Announce({"http://127.0.0.1:9", ::getpid(), "/agent"}));
-    ASSERT_TRUE(FindUp(around, false));
-    EXPECT_EQ(FindServer(around, false, ""), "http://127.0.0.1:9");
-    EXPECT_EQ(FindServer(around, false, "http://told"), "http://told");
+    ASSERT_TRUE(up->Announce({"http://127.0.0.1:9", ::getpid(), "/agent", "/token", "/ca.pem"}));
+    const auto found = FindUp(around, false);
+    ASSERT_TRUE(found);
+    EXPECT_EQ(found->server, "http://127.0.0.1:9");
+    EXPECT_EQ(found->token_file, "/token");
+    EXPECT_EQ(FindCa(around, false, "", "http://127.0.0.1:9"), "/ca.pem");
+    EXPECT_EQ(FindCa(around, false, "", "http://told"), "");
+    EXPECT_EQ(FindCa(around, false, "/told.pem", "http://127.0.0.1:9"), "/told.pem");
     // As one that was killed leaves it behind: no process has this number.
-    ASSERT_TRUE(up->Announce({"http://127.0.0.1:9", 2'000'000'000, "/agent"}));
+    ASSERT_TRUE(up->Announce({"http://127.0.0.1:9", 2'000'000'000, "/agent", "", ""}));
     EXPECT_FALSE(fs::exists("/var/lib/tidemill/up.json") ? std::nullopt : FindUp(around, false));
   }
   EXPECT_FALSE(fs::exists(folder_ / "tidemill/up.json"));
 }
 
-TEST_F(UpTest, AsksTheVariableBeforeTheFile) {
-  EXPECT_EQ(FindServer(With({{"TIDEMILL_SERVER", "http://b"}}), false, ""), "http://b");
-  EXPECT_EQ(FindServer(With({{"TIDEMILL_SERVER", "http://b"}}), false, "http://a"), "http://a");
+TEST_F(UpTest, KeepsItsDataWhereItsUserMayWrite) {
   EXPECT_EQ(DataFolder(With({{"HOME", "/h"}}), false), "/h/.local/share/tidemill");
   EXPECT_EQ(DataFolder(With({{"HOME", "/h"}}), true), "/var/lib/tidemill");
   EXPECT_FALSE(DataFolder(With({}), false));
+}
+
+TEST_F(UpTest, MakesItsCertificateOnceAndAnewBeforeItEnds) {
+  constexpr std::int64_t kDay = 86'400;
+  const std::int64_t now_s = 1'800'000'000;
+  auto up = UpFolder::Open(folder_ / "data", false);
+  ASSERT_TRUE(up);
+  const auto made = up->MakeTls(now_s);
+  ASSERT_TRUE(made) << made.error().reason;
+  const auto mode = [](const std::string& path) {
+    struct stat info{};
+    return ::stat(path.c_str(), &info) == 0 ? info.st_mode & 0777 : 0;
+  };
+  EXPECT_EQ(mode(made->key), 0600u);
+  EXPECT_EQ(mode(folder_ / "data/tls/ca.key"), 0600u);
+  EXPECT_EQ(mode(made->ca), 0644u);
+  EXPECT_EQ(mode(made->certificate), 0644u);
+  const auto read = [](const std::string& path) { return ReadFile(path, 1 << 20).value_or(""); };
+  const std::string ca = read(made->ca);
+  const std::string first = read(made->certificate);
+
+  ASSERT_TRUE(up->MakeTls(now_s + 794 * kDay));
+  EXPECT_EQ(read(made->certificate), first);
+  ASSERT_TRUE(up->MakeTls(now_s + 796 * kDay));
+  const std::string second = read(made->certificate);
+  EXPECT_NE(second, first);
+  EXPECT_EQ(read(made->ca), ca);
+
+  // As a crash between the two files leaves it.
+  std::ofstream(made->key) << read(folder_ / "data/tls/ca.key");
+  ASSERT_TRUE(up->MakeTls(now_s + 796 * kDay));
+  EXPECT_NE(read(made->certificate), second);
+  EXPECT_TRUE(TlsIdentity::Open({.certificate = made->certificate, .key = made->key}));
+
+  ASSERT_TRUE(up->MakeTls(now_s + 3'640 * kDay));
+  EXPECT_NE(read(made->ca), ca);
+}
+
+TEST_F(UpTest, TrustsNoFolderOfKeysThatOthersCanChange) {
+  auto up = UpFolder::Open(folder_ / "data", false);
+  ASSERT_TRUE(up);
+  SeededRandom random{1};
+  const auto mode = [](const fs::path& path) { return fs::status(path).permissions(); };
+  for (const std::string name : {"access", "tls"}) {
+    const fs::path path = folder_ / "data" / name;
+    const auto make = [&]() -> Result<void> {
+      if (name == "tls") {
+        TIDEMILL_TRY_VOID(up->MakeTls(1'800'000'000));
+      } else {
+        TIDEMILL_TRY_VOID(up->MakeAccess(random));
+      }
+      return {};
+    };
+    const auto own = fs::perms::owner_all;
+    const auto read = fs::perms::group_read | fs::perms::group_exec | fs::perms::others_read |
+                      fs::perms::others_exec;
+    fs::create_directory_symlink(folder_, path);
+    EXPECT_FALSE(make()) << name;
+    fs::remove(path);
+    fs::create_directory(path);
+    for (const auto wrong : {fs::perms::group_write, fs::perms::others_write}) {
+      fs::permissions(path, own | wrong);
+      const auto made = make();
+      ASSERT_FALSE(made) << name;
+      EXPECT_NE(made.error().reason.find("chmod go-w"), std::string::npos);
+    }
+    fs::permissions(path, own | read);
+    EXPECT_TRUE(make()) << name;
+    EXPECT_EQ(mode(path), name == "tls" ? own | read : own);
+    if (::geteuid() != 0) continue;
+    ASSERT_EQ(::chown(path.c_str(), 61'234, 61'234), 0);
+    EXPECT_FALSE(make()) << name;
+  }
+}
+
+TEST_F(UpTest, SaysOfBrokenKeysThatTheyAreAndLeavesThemAlone) {
+  auto up = UpFolder::Open(folder_ / "data", false);
+  ASSERT_TRUE(up);
+  SeededRandom random{1};
+  const auto made = up->MakeAccess(random);
+  ASSERT_TRUE(made);
+  for (const std::string text : {"", "# no key\n", "k1 !!!\n"}) {
+    std::ofstream(made->secret_keys, std::ios::trunc) << text;
+    const auto again = up->MakeAccess(random);
+    ASSERT_FALSE(again) << text;
+    EXPECT_NE(again.error().reason.find("secret.keys is broken"), std::string::npos);
+    EXPECT_EQ(ReadFile(made->secret_keys, 1000), text);
+  }
+}
+
+TEST_F(UpTest, AsksTheVariableBeforeTheFileForWhomToBelieve) {
+  EXPECT_EQ(FindCa(With({{"TIDEMILL_CA", "/b"}}), false, "", "https://x"), "/b");
+  EXPECT_EQ(FindCa(With({{"TIDEMILL_CA", "/b"}}), false, "/a", "https://x"), "/a");
 }
 
 TEST_F(UpTest, KeepsThePort) {

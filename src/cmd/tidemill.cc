@@ -29,21 +29,23 @@
 #include "cli/logs.h"
 #include "cli/machines.h"
 #include "cli/submit.h"
+#include "cli/target.h"
 #include "cli/up.h"
 #include "cli/usage.h"
 #include "cli/watch.h"
+#include "cmd/access_commands.h"
+#include "cmd/command_list.h"
 #include "net/asio_loop.h"
 #include "net/http.h"
+#include "net/tls.h"
 #include "wire/nearest.h"
 
 namespace tidemill::cli {
 namespace {
 
 struct Flags {
-  std::string server;
+  CommonFlags common;
   std::string job;
-  bool json = false;
-  bool quiet = false;
   bool failed = false;
   std::vector<std::int64_t> item_numbers;
   std::string state_folder;
@@ -93,29 +95,30 @@ Console OpenConsole(const Surroundings& around, const Flags& flags) {
   if (console.out_terminal && ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) {
     console.columns = std::min<std::size_t>(std::max<unsigned>(size.ws_col, kLeastColumns), 100);
   }
-  console.json = flags.json;
-  console.quiet = flags.quiet;
+  console.json = flags.common.json;
+  console.quiet = flags.common.quiet;
   return console;
 }
 
 // Makes the client for whoever needs a server.
-int WithServer(const Console& console, const Surroundings& around, const Flags& flags,
+int WithServer(const Console& console, const Surroundings& around, const TargetFlags& flags,
                const std::function<int(const Context&)>& command) {
-  const bool root = ::geteuid() == 0;
-  const auto url = FindServer(around, root, flags.server);
-  if (!url) {
-    console.ErrLine("which server?  None was named, and no tidemill up runs here.");
-    console.ErrLine("Start one:  tidemill up     Name one:  --server URL, or set TIDEMILL_SERVER");
-    return kNoServer;
-  }
-  auto origin = ParseUrl(*url);
+  const auto target = FindTarget(around, ::geteuid() == 0, flags);
+  if (!target) return ExplainTarget(console, target.error());
+  auto origin = ParseSafeUrl(target->url);
   if (!origin) {
-    console.ErrLine("'" + *url + "' is not a server's address: " + origin.error().reason);
+    console.ErrLine("'" + target->url + "' is not a server's address: " + origin.error().reason);
+    return kWrongUse;
+  }
+  const auto trust = TrustOf(*target, *origin);
+  if (!trust) {
+    console.ErrLine("--ca: " + trust.error().reason);
     return kWrongUse;
   }
   AsioLoop loop;
-  Client client(loop, console, *url, *std::move(origin));
-  return command({console, around, client});
+  Client client(loop, console, target->url, *std::move(origin), *trust,
+                {.token = target->token, .project = target->project});
+  return command({console, around, client, *target});
 }
 
 int Logs(const Context& context, Flags flags) {
@@ -127,11 +130,6 @@ int Logs(const Context& context, Flags flags) {
   }
   return ShowLogs(context, flags.logs);
 }
-
-struct Command {
-  CLI::App* app = nullptr;
-  std::function<int(const Context&)> run;
-};
 
 // The commands and their flags, in the order of the help.
 class CommandLine {
@@ -147,38 +145,20 @@ class CommandLine {
     AddChanges();
     Add("machines", "List the machines that have joined.", "machines",
         [](const Context& context) { return ListMachines(context); });
+    access_.emplace(list_);
     version_ = app_.add_subcommand("version", "Say which version this is.");
-    version_->add_flag("--json", flags_.json, "For programs");
+    version_->add_flag("--json", flags_.common.json, "For programs");
     version_->footer("Example:\n  tidemill version\n");
   }
 
   CLI::App& app() { return app_; }
-  bool got_up() const { return up_->parsed(); }
   bool got_version() const { return version_->parsed(); }
-  const Command* Chosen() const {
-    for (const Command& command : commands_) {
-      if (command.app->parsed()) return &command;
-    }
-    return nullptr;
-  }
+  const Command* Chosen() const { return list_.Chosen(); }
 
  private:
-  void AddCommon(CLI::App* command, const std::string& example) {
-    command->add_flag("--json", flags_.json, "The same facts, for programs");
-    command->add_flag("-q,--quiet", flags_.quiet, "Only what a script needs");
-    command->footer("Example:\n  tidemill " + example + "\n");
-  }
-
   CLI::App* Add(const std::string& name, const std::string& about, const std::string& example,
                 std::function<int(const Context&)> run) {
-    CLI::App* const command = app_.add_subcommand(name, about);
-    command
-        ->add_option("--server", flags_.server,
-                     "Where it is; else TIDEMILL_SERVER, else a running tidemill up")
-        ->type_name("URL");
-    AddCommon(command, example);
-    commands_.push_back({command, std::move(run)});
-    return command;
+    return list_.Add(&app_, Scope::kProject, name, about, example, std::move(run));
   }
 
   CLI::App* AddJob(const std::string& name, const std::string& about, const std::string& example,
@@ -191,18 +171,22 @@ class CommandLine {
   }
 
   void AddUp() {
-    up_ = app_.add_subcommand("up", "Run PostgreSQL, a server and an agent here, until Ctrl-C.");
-    AddCommon(up_, "up --engine process");
-    up_->add_option("--engine", flags_.up.engine,
-                    "What runs items; process means without containers")
+    CLI::App* const up = list_.AddHere(
+        &app_, "up", "Run PostgreSQL, a server and an agent here, until Ctrl-C.",
+        "up --engine process", [this](const Console& console, const Surroundings& around) {
+          AsioLoop loop;
+          return Up(loop, console, around, flags_.up);
+        });
+    up->add_option("--engine", flags_.up.engine,
+                   "What runs items; process means without containers")
         ->option_text("docker|process")
         ->check(CLI::IsMember({"docker", "process"}));
-    up_->add_option("--data", flags_.up.data, "Where everything is kept")->type_name("DIR");
-    up_->add_option("--port", flags_.up.port, "Of the server; else as the last time")
+    up->add_option("--data", flags_.up.data, "Where everything is kept")->type_name("DIR");
+    up->add_option("--port", flags_.up.port, "Of the server; else as the last time")
         ->option_text("N")
         ->check(CLI::Range(1, 65'535));
-    up_->add_option("--cpus", flags_.up.cpus, "For items; else all of them")->type_name("N");
-    up_->add_option("--memory", flags_.up.memory, "For items; else all of it")->type_name("SIZE");
+    up->add_option("--cpus", flags_.up.cpus, "For items; else all of them")->type_name("N");
+    up->add_option("--memory", flags_.up.memory, "For items; else all of it")->type_name("SIZE");
   }
 
   void AddSubmit() {
@@ -236,6 +220,10 @@ class CommandLine {
         ->option_text("NAME");
     command->add_option("--key", submit.key, "The same key means the same job")->option_text("KEY");
     command->add_flag("--watch", submit.watch, "Follow it to its end");
+    list_.SetMissing([&submit]() -> std::string {
+      if (!submit.spec.empty() || !submit.example.empty()) return "";
+      return "which spec?  tidemill submit render.yaml, or tidemill submit --example hello";
+    });
   }
 
   void AddReads() {
@@ -298,34 +286,39 @@ class CommandLine {
     auto* const some = retry->add_option("--item", flags_.item_numbers, "These; may be repeated")
                            ->option_text("N");
     failed->excludes(some);
+    list_.SetMissing([this]() -> std::string {
+      if (flags_.failed || !flags_.item_numbers.empty()) return "";
+      return "which items?  --failed for all that have failed, or --item N";
+    });
   }
 
   Flags& flags_;
   CLI::App app_{"Runs a great many independent items in your container images.", "tidemill"};
-  CLI::App* up_ = nullptr;
+  CommandList list_{app_, flags_.common};
+  std::optional<AccessCommands> access_;
   CLI::App* version_ = nullptr;
-  std::vector<Command> commands_;
 };
-
-// What is asked for in one of two ways, and was in neither; empty: nothing.
-std::string Missing(const std::string& command, const Flags& flags) {
-  if (command == "submit" && flags.submit.spec.empty() && flags.submit.example.empty()) {
-    return "which spec?  tidemill submit render.yaml, or tidemill submit --example hello";
-  }
-  if (command == "retry" && !flags.failed && flags.item_numbers.empty()) {
-    return "which items?  --failed for all that have failed, or --item N";
-  }
-  return "";
-}
 
 // CLI11 says no more of a command that is not known than that one is required.
 std::string UnknownCommand(CLI::App& app, int argc, char** argv) {
-  if (argc < 2 || argv[1][0] == '-') return "";
-  std::vector<std::string> names;
-  for (const CLI::App* command : app.get_subcommands({})) names.push_back(command->get_name());
-  if (std::find(names.begin(), names.end(), argv[1]) != names.end()) return "";
-  const std::vector<std::string_view> known(names.begin(), names.end());
-  return "no command '" + std::string(argv[1]) + "'; " + HintFor(argv[1], known);
+  CLI::App* at = &app;
+  std::string said;
+  for (int i = 1; i < argc && argv[i][0] != '-'; ++i) {
+    const std::vector<CLI::App*> commands = at->get_subcommands({});
+    if (commands.empty()) return "";
+    const auto found = std::find_if(commands.begin(), commands.end(), [&](const CLI::App* command) {
+      return command->get_name() == argv[i];
+    });
+    if (found == commands.end()) {
+      std::vector<std::string> names;
+      for (const CLI::App* command : commands) names.push_back(command->get_name());
+      const std::vector<std::string_view> known(names.begin(), names.end());
+      return "no command '" + said + argv[i] + "'; " + HintFor(argv[i], known);
+    }
+    at = *found;
+    said += at->get_name() + " ";
+  }
+  return "";
 }
 
 int Main(int argc, char** argv) {
@@ -345,21 +338,17 @@ int Main(int argc, char** argv) {
   const Surroundings around = AskSystem();
   const Console console = OpenConsole(around, flags);
   if (line.got_version()) {
-    console.Line(flags.json ? "{\"version\":\"" TIDEMILL_VERSION "\"}"
-                            : "tidemill " TIDEMILL_VERSION);
+    console.Line(flags.common.json ? "{\"version\":\"" TIDEMILL_VERSION "\"}"
+                                   : "tidemill " TIDEMILL_VERSION);
     return kDone;
   }
-  if (line.got_up()) {
-    AsioLoop loop;
-    return Up(loop, console, around, flags.up);
-  }
   const Command* const command = line.Chosen();
-  const std::string missing = Missing(command->app->get_name(), flags);
-  if (!missing.empty()) {
+  if (const std::string missing = command->missing ? command->missing() : ""; !missing.empty()) {
     console.ErrLine(missing);
     return kWrongUse;
   }
-  return WithServer(console, around, flags, command->run);
+  if (command->run_here) return command->run_here(console, around);
+  return WithServer(console, around, flags.common.target, command->run);
 }
 
 }  // namespace

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // tidemill-agent: flags, construction, run.
 #include <nss.h>
+#include <sys/prctl.h>
 
 #include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <memory>
 #include <string>
 #include <utility>
@@ -23,9 +25,11 @@
 #include "base/random.h"
 #include "engine/docker/docker_engine.h"
 #include "engine/process/process_engine.h"
+#include "model/token.h"
 #include "net/asio_loop.h"
 #include "net/http.h"
 #include "net/thread_pool.h"
+#include "net/tls.h"
 #include "wire/size.h"
 
 namespace tidemill {
@@ -37,12 +41,13 @@ enum Exit : int { kDone = 0, kFailed = 1, kWrongUse = 2 };
 
 struct Flags {
   std::vector<std::string> servers;
+  std::string ca;
   std::string state;
   std::string engine = "docker";
   std::string docker_socket = "/var/run/docker.sock";
   std::string init;
   std::string machine;
-  std::string pool = "default";
+  std::string join_token_file;
   double cpus = 0;
   std::string memory;
 };
@@ -72,10 +77,31 @@ std::unique_ptr<Engine> MakeEngine(const Flags& flags, AsioLoop& loop, const Sta
                                                             .agent_id = folder.id()});
 }
 
+// By a file: a command line and an environment can be read by others.
+Result<std::string> ReadJoinToken(const Flags& flags) {
+  std::ifstream file(flags.join_token_file);
+  std::string token;
+  if (!(file >> token)) {
+    return Fail(Code::kInvalid, "--join-token-file: cannot read " + flags.join_token_file);
+  }
+  if (!IsToken(kJoinPrefix, token)) {
+    return Fail(Code::kInvalid, "--join-token-file: there is no join token in " +
+                                    flags.join_token_file +
+                                    "; make one: tidemill token create --join POOL");
+  }
+  return token;
+}
+
 Result<AgentOptions> OptionsOf(const Flags& flags, const StateFolder& folder) {
   AgentOptions options;
   options.machine = flags.machine.empty() ? MachineName() : flags.machine;
-  options.pool = flags.pool;
+  options.machine_key = folder.machine_key();
+  TIDEMILL_TRY(std::string first, ReadJoinToken(flags));
+  // While somebody writes the file, the one before must do.
+  options.join_token = [flags, last = std::move(first)]() mutable {
+    if (auto read = ReadJoinToken(flags)) last = *std::move(read);
+    return last;
+  };
   options.shape = MachineShape();
   if (flags.cpus > 0) options.shape.millicpus = static_cast<std::int64_t>(flags.cpus * 1000);
   if (!flags.memory.empty()) {
@@ -83,7 +109,7 @@ Result<AgentOptions> OptionsOf(const Flags& flags, const StateFolder& folder) {
     if (!bytes) return Fail(Code::kInvalid, "--memory: not a size such as 16GiB");
     options.shape.memory_bytes = *bytes;
   }
-  options.session = folder.session();
+  options.pass = folder.pass();
   options.run = folder.run();
   return options;
 }
@@ -109,10 +135,12 @@ void TellWhenReady(AsioLoop& loop, const Agent& agent, const AgentOptions& optio
 int Run(const Flags& flags) {
   std::vector<Origin> servers;
   for (const std::string& url : flags.servers) {
-    const auto origin = ParseUrl(url);
+    const auto origin = ParseSafeUrl(url);
     if (!origin) return Refuse("--server: " + origin.error().reason);
     servers.push_back(*origin);
   }
+  const auto trust = TlsTrust::For(servers, flags.ca);
+  if (!trust) return Refuse("--ca: " + trust.error().reason);
   SystemRandom random;
   auto folder = StateFolder::Open(flags.state, random);
   if (!folder) return Refuse("--state: " + folder.error().reason);
@@ -124,7 +152,7 @@ int Run(const Flags& flags) {
   StderrLog log;
   AsioLoop loop;
   ThreadPool disk(loop, 1);
-  HttpLink link(loop, servers, random.Below(servers.size()));
+  HttpLink link(loop, servers, random.Below(servers.size()), *trust);
   LogFiles logs(loop, disk, (*folder)->logs(), WallMs);
   const std::unique_ptr<Engine> engine = MakeEngine(flags, loop, **folder);
   Agent agent({loop, link, *engine, random, log, logs, **folder}, *options);
@@ -147,15 +175,20 @@ int Run(const Flags& flags) {
 }
 
 int Main(int argc, char** argv) {
+  // The secrets of jobs are in its memory: a crash must not write them to a disk.
+  prctl(PR_SET_DUMPABLE, 0);
   // A static program must not load the host's name service libraries.
   __nss_configure_lookup("hosts", "files dns");
   Flags flags;
   CLI::App app("Runs items on this machine.", "tidemill-agent");
   app.set_version_flag("--version", std::string("tidemill-agent ") + TIDEMILL_VERSION);
   app.footer(
-      "Example:\n  tidemill-agent --server http://127.0.0.1:8080 --state "
-      "/var/lib/tidemill-agent\n");
+      "Example:\n  tidemill-agent --server https://batch.example --state "
+      "/var/lib/tidemill-agent \\\n      --join-token-file /etc/tidemill/join.token\n");
   app.add_option("--server", flags.servers, "A server's URL; may be given again")->required();
+  app.add_option("--ca", flags.ca, "Who vouches for an https server; else whom the system believes")
+      ->type_name("FILE")
+      ->envname("TIDEMILL_CA");
   app.add_option("--state", flags.state, "A folder of its own, kept over restarts")->required();
   app.add_option("--engine", flags.engine, "docker, or process: without containers")
       ->check(CLI::IsMember({"docker", "process"}))
@@ -164,7 +197,10 @@ int Main(int argc, char** argv) {
       ->capture_default_str();
   app.add_option("--init", flags.init, "tidemill-init, if it is not beside this program");
   app.add_option("--machine", flags.machine, "Its name; the host's if it is not given");
-  app.add_option("--pool", flags.pool, "The pool it belongs to")->capture_default_str();
+  app.add_option("--join-token-file", flags.join_token_file,
+                 "Holds the join token of its pool: tidemill token create --join POOL")
+      ->required()
+      ->type_name("FILE");
   app.add_option("--cpus", flags.cpus, "Use no more processors than this")
       ->check(CLI::Range(0.001, 1'000'000.0));
   app.add_option("--memory", flags.memory, "Use no more memory than this, such as 16GiB");

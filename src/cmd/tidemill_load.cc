@@ -14,12 +14,14 @@
 #include "base/random.h"
 #include "load/agent.h"
 #include "net/asio_loop.h"
+#include "net/tls.h"
 
 namespace tidemill {
 namespace {
 
 struct Options {
   std::vector<std::string> servers;
+  std::string ca;
   int agents = 1000;
   int ramp_ms = 0;
   int lease_ms = 0;
@@ -30,12 +32,17 @@ struct Options {
   Script script;
 };
 
+struct Servers {
+  std::vector<Origin> origins;
+  std::shared_ptr<const TlsTrust> trust;
+};
+
 // An agent with its own way to the servers and its own random numbers.
 struct Player {
-  Player(AsioLoop& loop, const std::vector<Origin>& servers, const Script& script, int number,
+  Player(AsioLoop& loop, const Servers& servers, const Script& script, int number,
          LoadTotals& totals, Gossip& gossip)
       : random(script.seed + static_cast<std::uint64_t>(number), "agent"),
-        link(loop, servers, static_cast<std::size_t>(number)),
+        link(loop, servers.origins, static_cast<std::size_t>(number), servers.trust),
         agent({loop, link, random, totals, gossip}, script, "load-" + std::to_string(number)) {}
   SeededRandom random;
   HttpLink link;
@@ -61,6 +68,9 @@ void Print(const LoadTotals& totals) {
 void AddOptions(CLI::App& app, Options& options) {
   Script& script = options.script;
   app.add_option("--server", options.servers, "a server's URL; may be given several times");
+  app.add_option("--join-token", script.join_token, "of the pool that they join");
+  app.add_option("--ca", options.ca, "who vouches for https servers; else whom the system believes")
+      ->envname("TIDEMILL_CA");
   app.add_option("--agents", options.agents, "how many agents to play")->capture_default_str();
   app.add_option("--ramp-ms", options.ramp_ms, "spread their beginnings over this time");
   app.add_option("--item-ms", script.item_ms, "what an item is said to have taken")
@@ -83,7 +93,7 @@ void AddOptions(CLI::App& app, Options& options) {
   app.add_option("--comes-late", script.comes_late, "chance of a silence past the session's life");
   app.add_option("--vanishes", script.vanishes, "chance of vanishing with a lease");
   app.footer(
-      "Example: tidemill-load --server http://127.0.0.1:8080 --agents 1000 --lies 0.02\n"
+      "Example: tidemill-load --server http://127.0.0.1:8080 --join-token tidemill_join_...\n"
       "Ctrl-C, or SIGTERM: the agents leave, and the totals are printed as JSON.");
 }
 
@@ -95,7 +105,7 @@ void AllowManyFiles() {
   setrlimit(RLIMIT_NOFILE, &files);
 }
 
-int Play(const Options& options, const std::vector<Origin>& servers) {
+int Play(const Options& options, const Servers& servers) {
   AsioLoop loop;
   LoadTotals totals;
   Gossip gossip;
@@ -140,15 +150,21 @@ int Main(int argc, char** argv) {
     std::fprintf(stderr, "no --server is given; see --help\n");
     return 2;
   }
-  std::vector<Origin> servers;
+  Servers servers;
   for (const std::string& url : options.servers) {
-    Result<Origin> origin = ParseUrl(url);
+    Result<Origin> origin = ParseSafeUrl(url);
     if (!origin) {
       std::fprintf(stderr, "%s: %s\n", url.c_str(), origin.error().reason.c_str());
       return 2;
     }
-    servers.push_back(*origin);
+    servers.origins.push_back(*origin);
   }
+  auto trust = TlsTrust::For(servers.origins, options.ca);
+  if (!trust) {
+    std::fprintf(stderr, "--ca: %s\n", trust.error().reason.c_str());
+    return 2;
+  }
+  servers.trust = *std::move(trust);
   Script& script = options.script;
   script.lease_time = std::chrono::milliseconds(options.lease_ms);
   script.heartbeat = std::chrono::milliseconds(options.heartbeat_ms);

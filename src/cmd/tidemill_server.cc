@@ -1,19 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0
 // tidemill-server: flags, construction, run.
+#include <fcntl.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <memory>
 #include <string>
 #include <utility>
 
 #include <CLI/CLI.hpp>
 
+#include "base/fd.h"
 #include "base/limits.h"
 #include "base/log.h"
 #include "base/random.h"
+#include "base/seal.h"
+#include "model/access.h"
+#include "model/token.h"
 #include "net/asio_loop.h"
 #include "net/thread_pool.h"
+#include "net/tls.h"
 #include "server/http/listen.h"
 #include "server/http/service.h"
 #include "server/server.h"
@@ -26,10 +41,23 @@ namespace {
 
 enum Exit : int { kDone = 0, kFailed = 1, kWrongUse = 2, kNoDatabase = 5 };
 
+struct TokenFlags {
+  std::string file;
+  std::string name;
+  std::string project = std::string(kDefaultProject);
+  std::string role;
+  std::string pool;
+  int days = 3650;
+};
+
 struct Flags {
   std::string database;
   std::string listen = "127.0.0.1:8080";
+  std::string tls_cert;
+  std::string tls_key;
   std::string port_file;
+  std::string secret_keys;
+  TokenFlags token;
   int session_seconds = 60;
   int connections = 6;
   bool json = false;
@@ -84,13 +112,15 @@ int Check(const Flags& flags) {
   return report->breaches.empty() ? kDone : kFailed;
 }
 
-ServiceOptions OptionsOf(const Flags& flags, Listen listen, const ServerLimits& limits) {
+ServiceOptions OptionsOf(const Flags& flags, Listen listen, std::shared_ptr<TlsIdentity> tls,
+                         std::shared_ptr<const KeyRing> keys, const ServerLimits& limits) {
   constexpr std::int64_t kOtherFiles = 64;  // the log, timers, libraries
   ServiceOptions options;
   options.connections_max = RaiseOpenFiles() - flags.connections - kOtherFiles;
   options.listen = std::move(listen);
+  options.tls = std::move(tls);
   options.port_file = flags.port_file;
-  options.api.session_life = limits.session_life;
+  options.api.keys = std::move(keys);
   // The exchange has its two connections at all times; people and agents share the others with the
   // server's own steps.
   const int shared = std::max(1, (flags.connections - limits.batches_in_flight) / 2);
@@ -99,19 +129,46 @@ ServiceOptions OptionsOf(const Flags& flags, Listen listen, const ServerLimits& 
   return options;
 }
 
+// Null: clear text, which nobody but this machine may get to see.
+Result<std::shared_ptr<TlsIdentity>> IdentityOf(const Flags& flags, const Listen& listen) {
+  if (!flags.tls_cert.empty()) {
+    return TlsIdentity::Open({.certificate = flags.tls_cert, .key = flags.tls_key});
+  }
+  if (listen.loopback) return nullptr;
+  return Fail(
+      Code::kInvalid,
+      "other machines can reach --listen " + flags.listen +
+          ", so it has to speak TLS.\nGive it a certificate: --tls-cert FILE --tls-key FILE. "
+          "Or, if a proxy on this machine does TLS:\n--listen 127.0.0.1:8080");
+}
+
+// Null: there are none, and nobody can set a secret.
+Result<std::shared_ptr<const KeyRing>> KeysOf(const Flags& flags) {
+  if (flags.secret_keys.empty()) return nullptr;
+  std::ifstream file(flags.secret_keys);
+  if (!file) return Fail(Code::kInvalid, "cannot read " + flags.secret_keys);
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  TIDEMILL_TRY(KeyRing ring, KeyRing::Parse(text));
+  return std::make_shared<const KeyRing>(std::move(ring));
+}
+
 int Serve(const Flags& flags) {
   auto listen = ParseListen(flags.listen);
   if (!listen) {
     std::fprintf(stderr, "--listen: %s\n", listen.error().reason.c_str());
     return kWrongUse;
   }
-  StderrLog log;
-  if (!listen->loopback) {
-    log.Warn("server.open_to_all", {{"address", listen->address},
-                                    {"why",
-                                     "there is no authentication yet: whoever reaches this "
-                                     "address may do everything"}});
+  auto tls = IdentityOf(flags, *listen);
+  if (!tls) {
+    std::fprintf(stderr, "tidemill-server: %s\n", tls.error().reason.c_str());
+    return kWrongUse;
   }
+  auto keys = KeysOf(flags);
+  if (!keys) {
+    std::fprintf(stderr, "--secret-keys: %s\n", keys.error().reason.c_str());
+    return kWrongUse;
+  }
+  StderrLog log;
   PostgresStore store({.conninfo = flags.database, .connections = flags.connections});
   const auto applied = store.Migrate();
   if (!applied) return Explain("bring the schema up to date", applied.error());
@@ -123,8 +180,9 @@ int Serve(const Flags& flags) {
   ThreadPool exchange_pool(loop, limits.batches_in_flight);
   ThreadPool pool(loop, flags.connections - limits.batches_in_flight);
   limits.session_life = std::chrono::seconds(flags.session_seconds);
-  Server server({loop, pool, exchange_pool, store, random, log}, limits);
-  Service service({loop, server, random, log}, OptionsOf(flags, *std::move(listen), limits));
+  Server server({loop, pool, exchange_pool, store, store, random, log}, limits);
+  Service service({loop, server, random, log},
+                  OptionsOf(flags, *std::move(listen), *std::move(tls), *std::move(keys), limits));
   if (auto started = service.Start(); !started) {
     std::fprintf(stderr, "tidemill-server: cannot listen on %s: %s\n", flags.listen.c_str(),
                  started.error().reason.c_str());
@@ -134,13 +192,105 @@ int Serve(const Flags& flags) {
     if (service.stopping()) std::_Exit(128 + signal);
     service.Stop();
   });
+  if (!flags.tls_cert.empty()) {
+    loop.OnSignal({SIGHUP}, [&service](int) { service.ReloadCertificate(); });
+  }
   loop.Run();
   // Threads that hang on the database would keep us from leaving.
   if (!service.ended_well()) std::_Exit(kFailed);
   return kDone;
 }
 
+// The first token, of whoever can reach the database anyway: with it all others are made.
+void AddTokenCommand(CLI::App* command, TokenFlags& token) {
+  command
+      ->add_option("--file", token.file, "Holds the token; made with a new one if it is not there")
+      ->required()
+      ->type_name("FILE");
+  command->add_option("--name", token.name, "Whose it is, or what for")->required();
+  command->add_option("--project", token.project, "Or * for all")->capture_default_str();
+  auto* const role = command->add_option("--role", token.role, "A person's")
+                         ->check(CLI::IsMember({"viewer", "submitter", "operator", "admin"}));
+  command->add_option("--join", token.pool, "A join token of this pool instead")->excludes(role);
+  command->add_option("--days", token.days, "How long it is good")
+      ->check(CLI::Range(1, 3650))
+      ->capture_default_str();
+}
+
+int PrintSecretKey() {
+  SystemRandom random;
+  std::printf("%s\n", MakeKeyLine(random).c_str());
+  return kDone;
+}
+
+// What is in the file, or a new token that is in it from now on.
+Result<std::string> KeptToken(const std::string& path, std::string_view prefix) {
+  std::ifstream kept(path);
+  std::string secret;
+  if (kept >> secret) {
+    if (IsToken(prefix, secret)) return secret;
+    return Fail(Code::kInvalid, path + " holds something else than such a token");
+  }
+  SystemRandom random;
+  secret = MakeToken(prefix, random);
+  const Fd file(open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+  const std::string line = secret + "\n";
+  if (!file || write(file.get(), line.data(), line.size()) != std::ssize(line)) {
+    return Fail(Code::kInvalid, "cannot write " + path + ": " + std::strerror(errno));
+  }
+  return secret;
+}
+
+int MakeTokenGood(const Flags& flags) {
+  const TokenFlags& wanted = flags.token;
+  const bool join = !wanted.pool.empty();
+  if (!join && wanted.role.empty()) {
+    std::fprintf(stderr, "tidemill-server: say --role or --join\n");
+    return kWrongUse;
+  }
+  const auto secret = KeptToken(wanted.file, join ? kJoinPrefix : kApiPrefix);
+  if (!secret) {
+    std::fprintf(stderr, "tidemill-server: %s\n", secret.error().reason.c_str());
+    return kFailed;
+  }
+  NewToken token;
+  // By the token itself, so that the same one is not made twice.
+  const std::string hash = HashToken(*secret);
+  std::memcpy(&token.id, hash.data(), sizeof token.id);
+  token.kind = join ? TokenKind::kJoin : TokenKind::kApi;
+  token.secret = *secret;
+  token.name = wanted.name;
+  token.project = wanted.project == "*" ? "" : wanted.project;
+  token.role = ParseRole(wanted.role).value_or(Role::kViewer);
+  token.pool = wanted.pool;
+  token.made_by = "tidemill-server token";
+  token.life = std::chrono::hours(24) * wanted.days;
+  PostgresStore store({.conninfo = flags.database, .connections = 1});
+  if (const auto applied = store.Migrate(); !applied) {
+    return Explain("bring the schema up to date", applied.error());
+  }
+  const auto made = store.CreateToken(token);
+  if (!made) return Explain("make the token", made.error());
+  if (made->revoked_ms > 0) {
+    std::fprintf(stderr,
+                 "tidemill-server: the token in %s was revoked; remove the file for a new one\n",
+                 wanted.file.c_str());
+    return kFailed;
+  }
+  const bool same = made->role == token.role && made->project == token.project &&
+                    made->pool == token.pool && made->kind == token.kind;
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  if (!same || std::chrono::milliseconds(made->expires_ms) < now) {
+    std::fprintf(stderr, "tidemill-server: the token in %s %s; remove the file for a new one\n",
+                 wanted.file.c_str(), same ? "has expired" : "was made for something else");
+    return kFailed;
+  }
+  return kDone;
+}
+
 int Main(int argc, char** argv) {
+  // A crash must not write tokens and keys to a disk.
+  prctl(PR_SET_DUMPABLE, 0);
   Flags flags;
   CLI::App app("The control plane of tidemill.", "tidemill-server");
   app.set_version_flag("--version", std::string("tidemill-server ") + TIDEMILL_VERSION);
@@ -159,6 +309,13 @@ int Main(int argc, char** argv) {
       with_database(app.add_subcommand("serve", "Serve the API until SIGTERM or Ctrl-C."),
                     "serve --database 'host=db dbname=tidemill' --listen 127.0.0.1:8080");
   serve->add_option("--listen", flags.listen, "Numeric address and port")->capture_default_str();
+  auto* const cert =
+      serve->add_option("--tls-cert", flags.tls_cert,
+                        "Speak TLS with this certificate (and its chain); read anew when it "
+                        "changes and on SIGHUP");
+  auto* const key = serve->add_option("--tls-key", flags.tls_key, "The key of --tls-cert");
+  cert->type_name("FILE")->needs(key);
+  key->type_name("FILE")->needs(cert);
   serve->add_option("--port-file", flags.port_file, "Write the port here once it is listened on");
   serve
       ->add_option("--session-seconds", flags.session_seconds,
@@ -168,6 +325,16 @@ int Main(int argc, char** argv) {
   serve->add_option("--connections", flags.connections, "Connections to the database, at most")
       ->check(CLI::Range(3, 100))
       ->capture_default_str();
+  serve
+      ->add_option("--secret-keys", flags.secret_keys,
+                   "The keys that seal secrets; make one with: tidemill-server secret-key")
+      ->type_name("FILE");
+  app.add_subcommand("secret-key", "Print a new key for --secret-keys.")
+      ->footer("Example:\n  (umask 077; tidemill-server secret-key > secret.keys)\n");
+  AddTokenCommand(
+      with_database(app.add_subcommand("token", "See to it that the token in a file is good."),
+                    "token --file admin.token --name me --role admin --project '*'"),
+      flags.token);
   with_database(app.add_subcommand("migrate", "Bring the database's schema up to date."),
                 "migrate --database 'host=db dbname=tidemill'");
   CLI::App* check = with_database(
@@ -179,6 +346,7 @@ int Main(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? kDone : kWrongUse;
   }
+  if (app.got_subcommand("secret-key")) return PrintSecretKey();
   // Not by CLI11, which would let the variable win over the flag: the commands share one string.
   const char* database = std::getenv("TIDEMILL_DATABASE");
   if (flags.database.empty() && database != nullptr) flags.database = database;
@@ -187,6 +355,7 @@ int Main(int argc, char** argv) {
     return kWrongUse;
   }
   if (app.got_subcommand("migrate")) return Migrate(flags);
+  if (app.got_subcommand("token")) return MakeTokenGood(flags);
   return app.got_subcommand(check) ? Check(flags) : Serve(flags);
 }
 

@@ -22,6 +22,8 @@
 namespace tidemill {
 namespace {
 
+constexpr const char* kToken = "token";
+
 using std::chrono::steady_clock;
 
 struct Flags {
@@ -68,7 +70,7 @@ class Bodies {
 
 Result<JobId> MakeJob(Store& store, Random& random, const Flags& flags) {
   NewJob job;
-  job.project = "bench";
+  job.project = "default";
   job.key = FormatUuid(random.Next(), random.Next());
   job.spec.name = "bench";
   TIDEMILL_TRY(const Job made, store.CreateJob(job));
@@ -90,8 +92,10 @@ Result<std::vector<Agent>> JoinAll(Store& store, Random& random, int count) {
   for (Agent& agent : agents) {
     NewSession session;
     session.id = random.NewId<SessionId>();
-    session.machine = "bench";
+    session.machine = ToString(session.id);
+    session.project = "default";
     session.pool = "bench";
+    session.token = kToken;
     session.life = std::chrono::hours(1);
     TIDEMILL_TRY(const Session joined, store.Join(session));
     agent.session = joined.id;
@@ -134,6 +138,7 @@ class Client {
   SyncOrder Order(const Agent& agent) {
     SyncOrder order;
     order.session = agent.session;
+    order.token = kToken;
     order.life = std::chrono::hours(1);
     order.asks.push_back({job_, flags_.lease_items, random_.NewId<LeaseId>()});
     if (!agent.lease) return order;

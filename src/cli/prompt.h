@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+#include "base/result.h"
+
+// What a person gives that nobody else should see. It never comes as an argument: those are seen by
+// everybody on the machine, and kept in the shell's history.
+namespace tidemill::cli {
+
+// Whether somebody sits at standard input.
+bool IsAtTerminal();
+
+// A line from the terminal, which does not show it, without its end. kUnknown: interrupted; the
+// terminal shows what is typed again. kInvalid: longer than a terminal's line.
+Result<std::string> AskHidden(const std::string& question);
+
+// All of standard input, or of a file ("-" is standard input). kInvalid: it cannot be read, or is
+// longer than `most`.
+Result<std::string> ReadInput(std::size_t most);
+Result<std::string> ReadInputFile(const std::string& path, std::size_t most);
+
+}  // namespace tidemill::cli
