@@ -25,7 +25,9 @@ class Agent(Program):
         self.state = folder / f"{name}-state"
         self._command = [str(binaries() / "tidemill-agent"), "--state", str(self.state)]
         for server in servers:
-            self._command += ["--server", f"http://127.0.0.1:{server.port}"]
+            self._command += ["--server", server.url]
+        self._command += servers[0].ca_flags
+        self._command += ["--join-token-file", str(servers[0].join_file)]
         engine = ["--engine", "docker", "--docker-socket", docker] if docker else []
         self._command += engine or ["--engine", "process"]
         self._command += ["--machine", name, *flags]

@@ -15,6 +15,15 @@ JSON = {"Content-Type": "application/json"}
 TEXT = {"Content-Type": "text/plain"}
 
 
+# As one could be made by a server, but was not.
+NO_TOKEN, NO_JOIN_TOKEN = "tidemill_" + "0" * 64, "tidemill_join_" + "0" * 64
+NO_SESSION_TOKEN = "tidemill_sess_" + "0" * 64
+
+
+def bearer(token: str) -> Dict[str, str]:
+    return {"Authorization": f"Bearer {token}"}
+
+
 class Client:
     """Calls a server and holds each answer against the document."""
 
@@ -58,18 +67,38 @@ class Agent:
     def __init__(self, client: Client, cpus: float = 4) -> None:
         self.client, self.cpus = client, cpus
         self.session = str(uuid.uuid4())
+        self.machine, self.key = f"m-{self.session[:8]}", "key"
+        self.token = NO_SESSION_TOKEN
         self.seq = itertools.count()
 
+    def try_join(self, token: str, **fields: Any) -> Answer:
+        request = {"version": 1, "session": self.session, "machine": self.machine}
+        request.update(machine_key=self.key, resources=self.free())
+        request.update(fields)
+        return self.client.call("POST", "/v1/agents/join", request, headers=bearer(token))
+
     def join(self) -> Dict[str, Any]:
-        request = {"version": 1, "session": self.session, "machine": "m1"}
-        return self.client.ok("POST", "/v1/agents/join", {**request, "resources": self.free()})
+        answer = self.try_join(self.client.server.join_token)
+        assert answer.status == 200, answer
+        self.token = answer.json()["token"]
+        return answer.json()
+
+    def fetch(self, path: str) -> Answer:
+        """What agents ask for of their jobs: /jobs/{job}..."""
+        target = f"/v1/agents/{self.session}{path}"
+        return self.client.call("GET", target, headers=bearer(self.token))
+
+    def wait_request(self) -> bytes:
+        """A whole request for a long poll."""
+        head = f"GET /v1/agents/wait?session={self.session} HTTP/1.1\r\nHost: a\r\n"
+        return f"{head}Authorization: Bearer {self.token}\r\n\r\n".encode()
 
     def free(self) -> Dict[str, Any]:
         return {"cpus": self.cpus, "memory": 1 << 30}
 
     def call(self, **fields: Any) -> Answer:
         body = {"session": self.session, "free": self.free(), **fields}
-        return self.client.call("POST", "/v1/agents/sync", body)
+        return self.client.call("POST", "/v1/agents/sync", body, headers=bearer(self.token))
 
     def sync(self, **fields: Any) -> Dict[str, Any]:
         answer = self.call(**fields)

@@ -18,8 +18,16 @@ def settle_with(**fields: Any) -> Dict[str, Any]:
 
 
 def join_with(**fields: Any) -> Dict[str, Any]:
-    resources = {"cpus": 1, "memory": 0}
-    return {"version": 1, "session": SESSION, "machine": "m", "resources": resources, **fields}
+    known = {"version": 1, "session": SESSION, "machine": "m", "machine_key": "k"}
+    return {**known, "resources": {"cpus": 1, "memory": 0}, **fields}
+
+
+def token_with(**fields: Any) -> Dict[str, Any]:
+    return {"name": "t", "role": "viewer", **fields}
+
+
+def join_token_with(**fields: Any) -> Dict[str, Any]:
+    return {"kind": "join", "name": "t", "pool": "default", **fields}
 
 
 def job_with(**fields: Any) -> Dict[str, Any]:
@@ -110,7 +118,10 @@ BAD = [
     (400, "POST", "/v1/agents/join", join_with(version=2), "serves 1"),
     (400, "POST", "/v1/agents/join", join_with(session="x"), "session"),
     (400, "POST", "/v1/agents/join", join_with(machine=""), "machine"),
-    (400, "POST", "/v1/agents/join", join_with(pool="a b"), "pool"),
+    (400, "POST", "/v1/agents/join", join_with(machine="m" * 129), "machine: is longer"),
+    (400, "POST", "/v1/agents/join", join_with(machine_key=""), "machine_key"),
+    (400, "POST", "/v1/agents/join", join_with(machine_key=None), "machine_key"),
+    (400, "POST", "/v1/agents/join", join_with(machine_key="k" * 129), "machine_key: is longer"),
     (400, "POST", "/v1/agents/join", join_with(resources={"cpus": 1}), "resources.memory"),
     (400, "POST", "/v1/agents/sync", {}, "session: is missing"),
     (400, "POST", "/v1/agents/sync", sync_with(free=None), "free"),
@@ -131,9 +142,73 @@ BAD = [
     (400, "GET", "/v1/agents/wait", None, "session"),
     (400, "GET", "/v1/agents/wait?session=x", None, "session"),
     (400, "GET", f"/v1/agents/wait?session={SESSION}&wait_ms=-1", None, "wait_ms"),
-    (400, "POST", "/v1/agents/x/drain", None, "session"),
-    (410, "POST", f"/v1/agents/{SESSION}/drain", None, "no live session"),
+    (404, "POST", "/v1/machines/x/drain", None, "session"),
+    (404, "POST", f"/v1/machines/{SESSION}/drain", None, "no such machine"),
+    (400, "GET", "/v1/agents/x/jobs/1", None, "session"),
+    (400, "GET", f"/v1/agents/{SESSION}/jobs/render-1", None, "job's number"),
+    (400, "GET", f"/v1/agents/{SESSION}/jobs/0", None, "job's number"),
+    (400, "GET", f"/v1/agents/{SESSION}/jobs/0/secrets", None, "job's number"),
+    (400, "GET", f"/v1/agents/{SESSION}/jobs/-1", None, "job's number"),
+    (400, "GET", f"/v1/agents/{SESSION}/jobs/1/chunks/x/items", None, "counted from 0"),
+    (400, "GET", f"/v1/agents/{SESSION}/jobs/1/chunks/2147483648/items", None, "counted from 0"),
+    (400, "GET", f"/v1/agents/{SESSION}/jobs/01/secrets", None, "job's number"),
+    (410, "GET", f"/v1/agents/{SESSION}/jobs/1", None, "session has ended"),
+    (410, "GET", f"/v1/agents/{SESSION}/jobs/1/chunks/0/items", None, "session has ended"),
+    (410, "GET", f"/v1/agents/{SESSION}/jobs/1/secrets", None, "session has ended"),
+    (410, "GET", f"/v1/agents/wait?session={SESSION}", None, "session has ended"),
     (410, "POST", "/v1/agents/sync", sync_with(), "session has ended"),
+    (400, "POST", "/v1/tokens", b"[]", "an object"),
+    (400, "POST", "/v1/tokens", {"role": "viewer"}, "name: is missing"),
+    (400, "POST", "/v1/tokens", {"name": "t"}, "role: is missing"),
+    (400, "POST", "/v1/tokens", token_with(name=""), "name"),
+    (400, "POST", "/v1/tokens", token_with(name="n" * 101), "name: is longer"),
+    (400, "POST", "/v1/tokens", token_with(role="root"), "viewer, submitter, operator or admin"),
+    (400, "POST", "/v1/tokens", token_with(role=3), "role"),
+    (400, "POST", "/v1/tokens", token_with(kind="session"), "api or join"),
+    (400, "POST", "/v1/tokens", token_with(rol="admin"), "unknown field 'rol'"),
+    (400, "POST", "/v1/tokens", token_with(pool="default"), "for a join token"),
+    (400, "POST", "/v1/tokens", token_with(uses=1), "for a join token"),
+    (400, "POST", "/v1/tokens", token_with(life_seconds=0), "life_seconds"),
+    (400, "POST", "/v1/tokens", token_with(life_seconds=315_360_001), "life_seconds"),
+    (400, "POST", "/v1/tokens", token_with(project="a b"), "project"),
+    (400, "POST", "/v1/tokens", token_with(project="../x"), "project"),
+    (404, "POST", "/v1/tokens", token_with(project="absent"), "absent"),
+    (400, "POST", "/v1/tokens", join_token_with(role="admin"), "a pool, not a role"),
+    (400, "POST", "/v1/tokens", join_token_with(pool=None), "pool"),
+    (400, "POST", "/v1/tokens", join_token_with(uses=0), "uses"),
+    (400, "POST", "/v1/tokens", join_token_with(uses=1_000_001), "uses"),
+    (400, "POST", "/v1/tokens", join_token_with(project="*"), "a pool has just one"),
+    (404, "POST", "/v1/tokens", join_token_with(pool="absent"), "absent"),
+    (400, "GET", "/v1/tokens?after=x", None, "after"),
+    (400, "GET", "/v1/tokens?limit=0", None, "limit"),
+    (404, "DELETE", "/v1/tokens/x", None, "no such token"),
+    (404, "DELETE", f"/v1/tokens/{SESSION}", None, "no such token"),
+    (400, "GET", "/v1/whoami?x=1", None, "unknown name"),
+    (403, "POST", "/v1/login", {"token": "t"}, "our own page"),
+    (400, "PUT", "/v1/projects/a%20b", None, "the name in the path"),
+    (400, "PUT", "/v1/projects/%2e%2e", None, "the name in the path"),
+    (400, "PUT", f"/v1/projects/{'p' * 65}", None, "the name in the path"),
+    (400, "PUT", "/v1/projects/p", {"calls_per_second": 0}, "calls_per_second"),
+    (400, "PUT", "/v1/projects/p", {"items": -1}, "items"),
+    (400, "PUT", "/v1/projects/p", {"items": 1e400}, "not JSON"),
+    (400, "PUT", "/v1/projects/p", {"log_bytes": "1GiB"}, "log_bytes"),
+    (400, "PUT", "/v1/projects/p", {"calls": 1}, "unknown field 'calls'"),
+    (400, "GET", "/v1/projects?limit=1001", None, "limit"),
+    (400, "PUT", "/v1/pools/a%20b", None, "the name in the path"),
+    (400, "PUT", "/v1/pools/p", {"policy": {"no_netwrok": True}}, "no_netwrok"),
+    (400, "PUT", "/v1/pools/p", {"policy": {"no_network": "yes"}}, "no_network"),
+    (400, "PUT", "/v1/pools/p", {"polic": {}}, "unknown field 'polic'"),
+    (400, "GET", "/v1/pools?before=1", None, "unknown name"),
+    (400, "PUT", "/v1/secrets/a%20b", {"value": "eA=="}, "the secret's name"),
+    (400, "PUT", "/v1/secrets/s", {"value": ""}, "must not be empty"),
+    (400, "PUT", "/v1/secrets/s", {"value": "?"}, "value"),
+    (400, "PUT", "/v1/secrets/s", {"value": "A" * 43_696}, "value: is more than"),
+    (400, "PUT", "/v1/secrets/s", {}, "value"),
+    (404, "DELETE", "/v1/secrets/absent", None, "absent"),
+    (400, "GET", "/v1/secrets?limit=1", None, "unknown name"),
+    (400, "GET", "/v1/audit?before=0", None, "before"),
+    (400, "GET", "/v1/audit?limit=1001", None, "limit"),
+    (400, "GET", "/v1/audit?after=1", None, "unknown name"),
     (404, "GET", "/", None, "path"),
     (404, "GET", "/v1", None, "path"),
     (404, "GET", "/v1/jobs/", None, "path"),
@@ -142,4 +217,7 @@ BAD = [
     (405, "POST", "/healthz", {}, "GET"),
     (405, "GET", "/v1/agents/sync", None, "POST"),
     (405, "POST", "{job}", {}, "GET"),
+    (405, "GET", "/v1/login", None, "POST"),
+    (405, "POST", "/v1/audit", {}, "GET"),
+    (405, "DELETE", "/v1/projects/default", None, "PUT"),
 ]

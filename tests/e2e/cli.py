@@ -3,14 +3,16 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import pathlib
 import pty
 import select
 import subprocess
+import termios
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from env import Server, binaries, ends_with_us
@@ -56,7 +58,10 @@ class Cli:
             "TERM": "xterm",
         }
         if server:
-            self.env["TIDEMILL_SERVER"] = f"http://127.0.0.1:{server.port}"
+            self.env["TIDEMILL_SERVER"] = server.url
+            self.env["TIDEMILL_TOKEN"] = server.token
+            if server.tls:
+                self.env["TIDEMILL_CA"] = str(server.tls.ca)
 
     def __call__(self, *words: str, stdin: str = "", **env: str) -> Said:
         done = subprocess.run(
@@ -82,8 +87,9 @@ class Cli:
             env={**self.env, **(env or {})},
         )
 
-    def on_terminal(self, columns: int, *words: str) -> Said:
-        """Runs it on a terminal of so many columns; what is said there comes as `out`."""
+    def on_terminal(self, columns: int, *words: str, typed: Sequence[str] = ()) -> Said:
+        """Runs it on a terminal of so many columns; what is said there comes as `out`. Each of
+        `typed` is typed when a question, which ends with ': ', has been asked."""
         master, slave = pty.openpty()
         try:
             size = subprocess.run(
@@ -97,15 +103,41 @@ class Cli:
                 stderr=slave,
                 cwd=self.folder,
                 env=self.env,
+                preexec_fn=own_terminal,
             )
             os.close(slave)
             slave = -1
-            out = read_all(master, 120.0)
-            return Said(process.wait(30), out.decode(), "")
+            out = b""
+            for text in typed:
+                out += read_until(master, b": ", 60.0)
+                os.write(master, text.encode())
+            out += read_all(master, 120.0)
+            code = process.wait(30)
+            # Whatever has ended it: whoever sits there sees what they type.
+            assert termios.tcgetattr(master)[3] & termios.ECHO
+            return Said(code, out.decode(), "")
         finally:
             os.close(master)
             if slave >= 0:
                 os.close(slave)
+
+
+def own_terminal() -> None:
+    """So that Ctrl-C there reaches the one who sits at it."""
+    os.setsid()
+    fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+
+
+def read_until(fd: int, end: bytes, timeout_s: float) -> bytes:
+    """What comes, up to and with these bytes."""
+    deadline = time.monotonic() + timeout_s
+    got = b""
+    while not got.endswith(end):
+        ready, _, _ = select.select([fd], [], [], max(0.0, deadline - time.monotonic()))
+        if not ready:
+            raise TimeoutError(f"no {end!r} within {timeout_s:g} s: {got!r}")
+        got += os.read(fd, 1)
+    return got
 
 
 def read_all(fd: int, timeout_s: float) -> bytes:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Fixtures: `postgres` and `docker`, one for all tests; `env`, a fresh database and its servers."""
 
+import os
 import pathlib
 import sys
 
@@ -11,8 +12,15 @@ sys.path.insert(0, str(HERE))
 sys.path.insert(0, str(HERE.parents[1] / "tools"))
 
 import test_images  # noqa: E402
+import test_network  # noqa: E402
 from env import Env, Postgres, tail  # noqa: E402
 from with_docker import DockerEngine  # noqa: E402
+
+
+def pytest_configure():
+    """Before any thread or server: two runs on one machine would meet in a bridge and its rules."""
+    if os.geteuid() == 0:
+        test_network.enter_own_network()
 
 
 @pytest.fixture(scope="session")
@@ -40,11 +48,12 @@ def _engine():
 
 @pytest.fixture
 def docker(_engine):
-    """The Engine, running: a test before may have killed it."""
+    """The Engine, running: a test before may have killed it. Every container is looked at."""
     if not _engine.answers():
         _engine.kill9()
         _engine.start()
-    return _engine
+    yield _engine
+    assert _engine.wrong() == []
 
 
 @pytest.fixture(scope="session")

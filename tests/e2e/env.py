@@ -16,10 +16,13 @@ import pwd
 import shutil
 import signal
 import socket
+import ssl
 import subprocess
 import tempfile
 import time
 from typing import Any, Callable, List, Mapping, NamedTuple, Optional, Sequence
+
+from tls import Tls
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
@@ -264,10 +267,25 @@ class Answer(NamedTuple):
 
 
 class Http:
-    """JSON over HTTP to one address. Each request has a connection of its own."""
+    """JSON over HTTP, or HTTPS, to one address. Each request has a connection of its own."""
 
-    def __init__(self, port: int, host: str = "127.0.0.1", timeout_s: float = 60.0) -> None:
-        self.host, self.port, self.timeout_s = host, port, timeout_s
+    def __init__(
+        self,
+        port: int,
+        host: str = "127.0.0.1",
+        timeout_s: float = 60.0,
+        tls: Optional[ssl.SSLContext] = None,
+        token: str = "",
+    ) -> None:
+        self.host, self.port, self.timeout_s, self.tls = host, port, timeout_s, tls
+        self.token = token
+
+    def _connect(self) -> http.client.HTTPConnection:
+        if self.tls is None:
+            return http.client.HTTPConnection(self.host, self.port, timeout=self.timeout_s)
+        return http.client.HTTPSConnection(
+            self.host, self.port, timeout=self.timeout_s, context=self.tls
+        )
 
     def request(
         self,
@@ -278,10 +296,12 @@ class Http:
     ) -> Answer:
         """Sends bytes as they are and everything else, except None, as JSON."""
         sent = dict(headers or {})
+        if self.token and not any(name.lower() in ("authorization", "cookie") for name in sent):
+            sent["Authorization"] = f"Bearer {self.token}"
         if body is not None and not isinstance(body, bytes):
             body = json.dumps(body).encode()
             sent.setdefault("Content-Type", "application/json")
-        connection = http.client.HTTPConnection(self.host, self.port, timeout=self.timeout_s)
+        connection = self._connect()
         try:
             connection.request(method, path, body=body, headers=sent)
             answer = connection.getresponse()
@@ -360,20 +380,58 @@ class Program:
 
 
 class Server(Program):
-    """One tidemill-server."""
+    """One tidemill-server, in clear text or, with certificates, with TLS."""
 
-    def __init__(self, conninfo: str, folder: pathlib.Path, name: str, *flags: str) -> None:
+    def __init__(
+        self,
+        conninfo: str,
+        folder: pathlib.Path,
+        name: str,
+        *flags: str,
+        tls: Optional[Tls] = None,
+    ) -> None:
         super().__init__(folder, name)
-        self.conninfo, self.flags = conninfo, flags
+        self.conninfo, self.tls, self.address = conninfo, tls, "127.0.0.1"
+        self.flags = [*flags, *(tls.flags if tls else ())]
         self.port_file = folder / f"{name}.port"
         self.http: Http = None  # type: ignore[assignment]
+        # Those of all servers of this folder: an admin's for all projects, and a pool's.
+        self.token_file, self.join_file = folder / "admin.token", folder / "join.token"
+        self.keys_file = folder / "secret.keys"
+        self.keys_flags = ["--secret-keys", str(self.keys_file)]
+
+    @property
+    def token(self) -> str:
+        return self.token_file.read_text().strip()
+
+    @property
+    def join_token(self) -> str:
+        return self.join_file.read_text().strip()
+
+    def _tool(self, *words: str) -> str:
+        done = subprocess.run(
+            [str(binaries() / "tidemill-server"), *words], capture_output=True, text=True
+        )
+        if done.returncode != 0:
+            raise RuntimeError(f"tidemill-server {words[0]} failed: {done.stderr}")
+        return done.stdout
+
+    def _make_access(self) -> None:
+        if not self.keys_file.exists():
+            self.keys_file.write_text(self._tool("secret-key"))
+        token = ["token", "--database", self.conninfo, "--name", "test", "--file"]
+        self._tool(*token, str(self.token_file), "--role", "admin", "--project", "*")
+        self._tool(*token, str(self.join_file), "--join", "default")
 
     def start(self, timeout_s: float = 30.0) -> "Server":
         """Starts it, also again after its end (at the same port), and waits for /healthz."""
+        if not self.join_file.exists():
+            self._make_access()
         self.port_file.unlink(missing_ok=True)
         command = [str(binaries() / "tidemill-server"), "serve", "--database", self.conninfo]
         port = self.http.port if self.http else 0
-        command += ["--listen", f"127.0.0.1:{port}", "--port-file", str(self.port_file)]
+        command += ["--listen", f"{self.address}:{port}", "--port-file", str(self.port_file)]
+        command += self.keys_flags
         command += self.flags
         self._spawn(command)
         try:
@@ -388,7 +446,8 @@ class Server(Program):
         text = self.port_file.read_text().strip() if self.port_file.exists() else ""
         if not text:
             return False
-        self.http = Http(int(text))
+        tls = self.tls.context() if self.tls else None
+        self.http = Http(int(text), tls=tls, token=self.token)
         try:
             return self.http.get("/healthz").status == 200
         except OSError:
@@ -397,6 +456,15 @@ class Server(Program):
     @property
     def port(self) -> int:
         return self.http.port
+
+    @property
+    def url(self) -> str:
+        return f"{'https' if self.tls else 'http'}://127.0.0.1:{self.port}"
+
+    @property
+    def ca_flags(self) -> List[str]:
+        """What a client of ours needs to believe it."""
+        return ["--ca", str(self.tls.ca)] if self.tls else []
 
 
 class Env:
@@ -411,8 +479,9 @@ class Env:
         self.database = f"e2e_{next(self._numbers)}"
         self.conninfo = postgres.create_database(self.database)
 
-    def server(self, *flags: str, start: bool = True) -> Server:
-        server = Server(self.conninfo, self.folder, f"server-{len(self.servers) + 1}", *flags)
+    def server(self, *flags: str, start: bool = True, tls: Optional[Tls] = None) -> Server:
+        name = f"server-{len(self.servers) + 1}"
+        server = Server(self.conninfo, self.folder, name, *flags, tls=tls)
         self.servers.append(server)  # before its start, so that its log is shown if that fails
         return server.start() if start else server
 

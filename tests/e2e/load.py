@@ -44,7 +44,8 @@ class Load:
         self.out = folder / "load.out"
         command = [str(binaries() / "tidemill-load")]
         for server in servers:
-            command += ["--server", f"http://127.0.0.1:{server.port}"]
+            command += ["--server", server.url]
+        command += [*servers[0].ca_flags, "--join-token", servers[0].join_token]
         with self.out.open("wb") as out:
             self._process = subprocess.Popen(
                 ends_with_us([*command, *flags], "SIGKILL"),

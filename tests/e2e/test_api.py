@@ -1,22 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """The API, call by call, against the real program; every answer is held against the document."""
 
-import http.client
-import json
-import os
 import re
-import signal
 import socket
-import subprocess
 import threading
 import uuid
-from typing import Any, Callable, List, Optional
+from typing import List
 
 import jsonschema
 import pytest
-from api_client import CONTRACT, JSON, TEXT, Agent, Client, report
+from api_client import CONTRACT, JSON, NO_SESSION_TOKEN, TEXT, Agent, Client, bearer, report
+from api_seen import SEEN
 from bad_requests import BAD
-from env import ROOT, Answer, Env, Http, binaries, wait_until
+from env import Answer, Env, wait_until
 
 
 @pytest.fixture
@@ -35,6 +31,19 @@ def test_the_document_is_sound():
         CONTRACT.validate(CONTRACT.schema_of(schema), example, where)
     names = [operation["operationId"] for operation in CONTRACT.operations.values()]
     assert len(set(names)) == len(names)
+    for (method, path), operation in CONTRACT.operations.items():
+        needs, where = operation["x-tidemill-needs"], f"{method} {path}"
+        agents = {"join-token", "session-token"}
+        assert needs in {*agents, "none", "viewer", "submitter", "operator", "admin"} or (
+            needs in {"server", "server-admin"}
+        ), where
+        security = operation.get("security", CONTRACT.document["security"])
+        schemes = [name for each in security for name in each]
+        assert set(schemes) <= set(CONTRACT.document["components"]["securitySchemes"])
+        wanted = {"none": [], "session-token": ["sessionToken"]}
+        wanted["join-token"] = ["joinToken", "sessionToken"]
+        assert schemes == wanted.get(needs, ["apiToken", "cookie"]), where
+        assert needs == "none" or "401" in operation["responses"], where
 
 
 def test_a_job_from_its_draft_to_its_end(client):
@@ -66,7 +75,9 @@ def test_a_job_from_its_draft_to_its_end(client):
     joined = agent.join()
     assert (joined["session"], joined["state"]) == (agent.session, "alive")
     assert (joined["heartbeat_ms"], joined["session_ms"]) == (10_000, 60_000)
-    assert agent.join() == joined
+    again = agent.join()
+    assert again.pop("token") != joined.pop("token")
+    assert again == joined
 
     left = 5
     while left > 0:
@@ -145,6 +156,12 @@ def test_chunks_are_fetched_as_they_are_stored(client):
     job = client.submit(["a", "b", "c"])
     answer = client.call("GET", f"/v1/jobs/{job['number']}/chunks/0/items")
     assert answer.body[:4] == b"\x28\xb5\x2f\xfd"
+    # Somebody else may sign in at the same browser; an agent keeps what never changes.
+    assert answer.headers["cache-control"] == "no-store"
+    agent = Agent(client)
+    agent.join()
+    agent.lease()
+    answer = agent.fetch(f"/jobs/{job['number']}/chunks/0/items")
     assert "immutable" in answer.headers["cache-control"]
     assert (answer.headers["tidemill-first-item"], answer.headers["tidemill-length"]) == ("0", "3")
 
@@ -158,6 +175,122 @@ def test_chunks_are_fetched_as_they_are_stored(client):
     assert answer.headers["tidemill-length"] == "904"
     assert client.call("GET", f"{path}/chunks/3/items").status == 404
     assert client.ok("GET", f"{path}/items?limit=1")["items"][0]["text"] == ""
+
+
+def test_an_agent_fetches_only_what_it_holds_a_lease_of(client):
+    value = {"value": "aHVudGVyMg=="}
+    assert client.call("PUT", "/v1/secrets/KEY", value).status == 204
+    job = client.submit(["a", "b", "c"], spec={"secrets": ["KEY"]})
+    agent = Agent(client)
+    agent.join()
+    paths = [f"/jobs/{job['number']}{rest}" for rest in ("", "/secrets", "/chunks/0/items")]
+    for path in [*paths, "/jobs/99"]:
+        assert agent.fetch(path).status == 403
+    lease = agent.lease()
+    assert agent.fetch(paths[0]).json()["id"] == job["id"]
+    secrets = agent.fetch(paths[1])
+    assert secrets.json() == {"secrets": {"KEY": value["value"]}}
+    items = agent.fetch(paths[2])
+    assert (items.headers["tidemill-first-item"], items.headers["tidemill-length"]) == ("0", "3")
+    assert agent.fetch(f"/jobs/{job['number']}/chunks/1/items").status == 404
+    agent.settle(lease, back=lease["items"])
+    for path in paths:
+        assert agent.fetch(path).status == 403
+
+    numbers = client.ok("POST", "/v1/jobs", {"name": "numbers", "spec": {}})
+    client.ok("PUT", f"/v1/jobs/{numbers['id']}/parts/0", {"range": 8})
+    client.ok("POST", f"/v1/jobs/{job['id']}/cancel")
+    client.ok("POST", f"/v1/jobs/{numbers['id']}/seal", {"parts": 1})
+    held = wait_until(
+        "its lease",
+        lambda: [each for each in agent.sync()["leases"] if each["job"] == numbers["number"]],
+    )
+    assert held and agent.fetch(f"/jobs/{numbers['number']}/chunks/0/items").status == 204
+
+
+def test_tokens_projects_pools_and_secrets_are_made_listed_and_ended(client):
+    project = client.ok("PUT", "/v1/projects/films", {"items": 10})
+    assert (project["name"], project["limits"]["items"]) == ("films", 10)
+    assert project["limits"]["calls_per_second"] == 200
+    assert client.ok("PUT", "/v1/projects/films")["limits"]["items"] == 10**9
+    names = [each["name"] for each in client.ok("GET", "/v1/projects")["projects"]]
+    assert names == ["default", "films"]
+    page = client.ok("GET", "/v1/projects?limit=1")
+    assert client.ok("GET", f"/v1/projects?after={page['next']}")["projects"][0]["name"] == "films"
+
+    films = {"Tidemill-Project": "films"}
+    policy = {"no_network": True, "firewall": True}
+    pool = client.ok("PUT", "/v1/pools/gpu", {"policy": policy}, headers=films)
+    assert {name for name, demanded in pool["policy"].items() if demanded} == set(policy)
+    pools = client.ok("GET", "/v1/pools", headers=films)["pools"]
+    assert [each["name"] for each in pools] == ["default", "gpu"]
+    page = client.ok("GET", "/v1/pools?limit=1", headers=films)
+    assert client.ok("GET", f"/v1/pools?after={page['next']}", headers=films)["pools"] == [pool]
+
+    made = client.ok("POST", "/v1/tokens", {"name": "ci", "role": "submitter", "project": "films"})
+    assert made["token"]["made_by"] == "test"
+    life = made["token"]["expires_ms"] - made["token"]["created_ms"]
+    assert abs(life - 90 * 86_400_000) < 10_000
+    join = {"kind": "join", "name": "machines", "pool": "gpu", "uses": 2}
+    joining = client.ok("POST", "/v1/tokens", join, headers=films)["token"]
+    assert (joining["project"], joining["pool"], joining["uses_left"]) == ("films", "gpu", 2)
+    assert abs(joining["expires_ms"] - joining["created_ms"] - 900_000) < 10_000
+    me = client.ok("GET", "/v1/whoami", headers=bearer(made["secret"]))
+    assert me == {
+        "token": made["token"]["id"],
+        "name": "ci",
+        "project": "films",
+        "role": "submitter",
+    }
+    listed = client.ok("GET", "/v1/tokens", headers=films)["tokens"]
+    assert {each["id"] for each in listed} == {made["token"]["id"], joining["id"]}
+    page = client.ok("GET", "/v1/tokens?limit=1", headers=films)
+    rest = client.ok("GET", f"/v1/tokens?after={page['next']}", headers=films)["tokens"]
+    assert sorted(each["id"] for each in [*page["tokens"], *rest]) == sorted(
+        each["id"] for each in listed
+    )
+    # Those of all projects, and those for all: the two that the test itself began with.
+    assert len(client.ok("GET", "/v1/tokens")["tokens"]) == 4
+    revoked = client.ok("DELETE", f"/v1/tokens/{made['token']['id']}")
+    assert revoked["revoked_ms"] > 0
+    assert client.ok("DELETE", f"/v1/tokens/{made['token']['id']}") == revoked
+
+    assert client.call("PUT", "/v1/secrets/KEY", {"value": "eA=="}, films).status == 204
+    (secret,) = client.ok("GET", "/v1/secrets", headers=films)["secrets"]
+    assert (secret["name"], secret["updated_by"]) == ("KEY", "test")
+    assert client.ok("GET", "/v1/secrets") == {"secrets": []}
+    assert client.call("DELETE", "/v1/secrets/KEY", headers=films).status == 204
+    assert client.call("DELETE", "/v1/secrets/KEY", headers=films).status == 404
+
+    rows = client.ok("GET", "/v1/audit", headers=films)["audit"]
+    assert [row["action"] for row in rows] == [
+        "DELETE /v1/secrets/{secret}",
+        "DELETE /v1/secrets/{secret}",
+        "PUT /v1/secrets/{secret}",
+        "POST /v1/tokens",
+        "PUT /v1/pools/{pool}",
+    ]
+    assert [row["target"] for row in rows] == ["KEY", "KEY", "KEY", "", "gpu"]
+    page = client.ok("GET", "/v1/audit?limit=3", headers=films)
+    before = client.ok("GET", f"/v1/audit?before={page['next']}", headers=films)["audit"]
+    assert page["audit"] + before == rows
+    # An admin for all projects who names none sees all.
+    assert len(client.ok("GET", "/v1/audit")["audit"]) > len(rows)
+
+
+def test_a_browser_signs_in_and_out(client):
+    page = {"Tidemill-Request": "1"}
+    login = {"token": client.server.token}
+    given = client.call("POST", "/v1/login", login, page)
+    assert given.status == 200 and given.json()["role"] == "admin"
+    cookie = {"Cookie": given.headers["set-cookie"].partition(";")[0]}
+    assert client.ok("GET", "/v1/whoami", headers=cookie) == given.json()
+    for wrong in ({"token": "x"}, {"token": cookie["Cookie"].partition("=")[2]}):
+        assert client.call("POST", "/v1/login", wrong, page).status == 401
+    for wrong in ({}, {"token": 1}, {"token": ""}, {"token": "t" * 201}, {"tokn": "t"}):
+        assert client.call("POST", "/v1/login", wrong, page).status == 400
+    assert client.call("POST", "/v1/logout", headers={**cookie, **page}).status == 204
+    assert client.call("GET", "/v1/whoami", headers=cookie).status == 401
 
 
 def test_a_job_is_paused_resumed_closed_and_cancelled(client):
@@ -290,10 +423,14 @@ def test_a_wait_ends_when_there_is_work(client):
     agent.join()
     agent.sync()
     wait = f"/v1/agents/wait?session={agent.session}"
-    assert client.ok("GET", f"{wait}&wait_ms=1") == {"sync": False}
+    headers = bearer(agent.token)
+    assert client.ok("GET", f"{wait}&wait_ms=1", headers=headers) == {"sync": False}
+    assert client.call("GET", wait).status == 401
 
     answers: List[Answer] = []
-    waiting = threading.Thread(target=lambda: answers.append(client.call("GET", wait)))
+    waiting = threading.Thread(
+        target=lambda: answers.append(client.call("GET", wait, headers=headers))
+    )
     waiting.start()
     wait_until("the agent to wait", lambda: client.metric("tidemill_waiting_agents") == 1)
     client.submit(["a"])
@@ -302,17 +439,17 @@ def test_a_wait_ends_when_there_is_work(client):
 
 
 def test_a_wait_costs_nothing_once_its_client_has_gone(client):
-    sessions = [str(uuid.uuid4()) for _ in range(20)]
+    agents = [Agent(client) for _ in range(20)]
     sockets = []
-    for session in sessions:
+    for agent in agents:
+        agent.join()
         sockets.append(socket.create_connection(("127.0.0.1", client.server.port)))
-        line = f"GET /v1/agents/wait?session={session} HTTP/1.1\r\nHost: a\r\n\r\n"
-        sockets[-1].sendall(line.encode())
+        sockets[-1].sendall(agent.wait_request())
     waiting = "tidemill_waiting_agents"
-    wait_until("all to wait", lambda: client.metric(waiting) == len(sessions))
+    wait_until("all to wait", lambda: client.metric(waiting) == len(agents))
     # One of them comes back over another connection before the first is closed: it must stay.
     again = socket.create_connection(("127.0.0.1", client.server.port))
-    again.sendall(f"GET /v1/agents/wait?session={sessions[0]} HTTP/1.1\r\nHost: a\r\n\r\n".encode())
+    again.sendall(agents[0].wait_request())
     assert sockets[0].recv(4096).endswith(b'{"sync":false}')
     for each in sockets:
         each.close()
@@ -327,7 +464,7 @@ def test_a_drained_agent_gets_nothing_and_leaves(client):
     agent.join()
     client.submit(["a", "b", "c"])
     lease = agent.lease()
-    assert client.call("POST", f"/v1/agents/{agent.session}/drain").status == 204
+    assert client.call("POST", f"/v1/machines/{agent.session}/drain").status == 204
     assert agent.join()["state"] == "draining"
     synced = agent.sync(leases=[lease["lease"]])
     assert synced["draining"] and synced["leases"] == []
@@ -335,9 +472,9 @@ def test_a_drained_agent_gets_nothing_and_leaves(client):
     assert agent.sync(leaving=True)["gone"] == []
 
     assert agent.call().status == 410
-    assert client.call("POST", f"/v1/agents/{agent.session}/drain").status == 410
-    request = {"version": 1, "session": agent.session, "machine": "m", "resources": agent.free()}
-    assert client.call("POST", "/v1/agents/join", request).status == 410
+    assert client.call("POST", f"/v1/machines/{agent.session}/drain").status == 404
+    for token in (client.server.join_token, agent.token):
+        assert agent.try_join(token).status == 410
     problem = Agent(client).call()
     assert problem.status == 410 and problem.json()["type"] == "/problems/lost"
 
@@ -366,22 +503,33 @@ def test_bad_requests_say_what_is_wrong_and_what_to_do(client):
     wrong = []
     for status, method, path, body, named in BAD:
         path = path.replace("{job}", f"/v1/jobs/{draft['id']}")
-        answer = client.call(method, path, body, JSON if isinstance(body, bytes) else None)
+        headers = dict(JSON) if isinstance(body, bytes) else {}
+        if path == "/v1/agents/join":
+            headers.update(bearer(client.server.join_token))
+        elif path.startswith("/v1/agents/"):
+            headers.update(bearer(NO_SESSION_TOKEN))
+        answer = client.call(method, path, body, headers)
         problem = answer.json()
         good = answer.status == status and named in problem["detail"] and problem["next"]
         if not good:
             wrong.append(f"{method} {path} {str(body)[:60]}: {answer.status} {problem['detail']}")
     assert not wrong, "\n".join(wrong)
-    assert len(BAD) >= 40
+    assert len(BAD) >= 150
 
 
 def test_bodies_of_the_wrong_type_or_size_are_refused(client):
     path = f"/v1/jobs/{client.ok('POST', '/v1/jobs', {'name': 'a', 'spec': {}})['id']}"
     posts = ["/v1/jobs", f"{path}/seal", f"{path}/retry", f"{path}/pause", "/v1/agents/join"]
     posts += [f"{path}/resume", f"{path}/cancel", f"{path}/close", "/v1/agents/sync"]
-    for post in posts:
+    posts += ["/v1/tokens", "/v1/logout", "/v1/login", f"/v1/machines/{uuid.uuid4()}/drain"]
+    puts = ["/v1/projects/p", "/v1/pools/p", "/v1/secrets/s"]
+    tokens = {"/v1/agents/join": client.server.join_token, "/v1/agents/sync": NO_SESSION_TOKEN}
+    for method, target in [*(("POST", post) for post in posts), *(("PUT", put) for put in puts)]:
+        shown = bearer(tokens.get(target, client.server.token))
         for headers in ({}, TEXT, {"Content-Type": "application/jsonx"}):
-            assert client.call("POST", post, b"{}", headers).status == 415
+            assert client.call(method, target, b"{}", {**shown, **headers}).status == 415
+        large = b" " * (300_000 if target != "/v1/agents/sync" else 4_300_000)
+        assert client.call(method, target, large, {**shown, **JSON}).status == 413
     put = f"{path}/parts/0"
     assert client.call("PUT", put, b"a", {"Content-Type": "text/csv"}).status == 415
     assert client.call("PUT", put, b"a", {}).status == 415
@@ -422,134 +570,6 @@ def test_an_outage_of_the_database_is_said_and_outlived(env):
         lambda: agent.call(settlements=[settlement]).status == 200,
     )
     client.state_is(job, "finished")
-
-
-def run(
-    env: Env, *words: str, database: Optional[str] = None
-) -> "subprocess.CompletedProcess[str]":
-    return subprocess.run(
-        [str(binaries() / "tidemill-server"), *words],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        timeout=60,
-        env={"TIDEMILL_DATABASE": env.conninfo if database is None else database},
-    )
-
-
-def test_the_program_explains_itself(env):
-    assert run(env, "--version").stdout.startswith("tidemill-server ")
-    for words in (["--help"], ["serve", "--help"], ["migrate", "--help"], ["check", "--help"]):
-        shown = run(env, *words)
-        assert shown.returncode == 0 and "Example:" in shown.stdout
-    for words in ([], ["srve"], ["serve", "--lisen", "x"], ["serve", "--listen", "nowhere"]):
-        assert run(env, *words).returncode == 2, words
-    nowhere = run(env, "check", database="")
-    assert nowhere.returncode == 2 and "TIDEMILL_DATABASE" in nowhere.stderr
-    away = run(env, "serve", "--database", "host=127.0.0.1 port=1")
-    assert away.returncode == 5 and "Is PostgreSQL running" in away.stderr
-    assert run(env, "check", "--database", "host=127.0.0.1 port=1").returncode == 5
-
-
-def test_the_check_tells_whether_anything_was_lost(env):
-    migrations = len(list((ROOT / "src/store/postgres/migrations").glob("*.sql")))
-    assert run(env, "migrate").stdout == f"{migrations} migrations applied\n"
-    assert run(env, "migrate").stdout == "0 migrations applied\n"
-    client = Client(env.server())
-    job = client.submit(["a", "b", "c"])
-    good = run(env, "check")
-    url = f"postgresql://tidemill@127.0.0.1:{env.postgres.port}/{env.database}"
-    assert run(env, "check", "--database", url).stdout == good.stdout
-    assert good.returncode == 0 and good.stdout.startswith("conserved: 1 jobs, 3 items")
-    report_of = json.loads(run(env, "check", "--json").stdout)
-    assert report_of == {"conserved": True, "jobs": 1, "items": 3, "breaches": []}
-    env.sql(f"update job set items = 4 where job_id = {job['number']}")
-    bad = run(env, "check")
-    assert bad.returncode == 1 and len(bad.stdout.splitlines()) >= 1
-    assert json.loads(run(env, "check", "--json").stdout)["conserved"] is False
-
-
-def test_a_stop_answers_what_is_under_way(env):
-    server = env.server()
-    client = Client(server)
-    agents = [Agent(client) for _ in range(20)]
-    for agent in agents:
-        agent.join()
-    # Nothing to settle, nothing to get: these are gathered for a while, and the stop comes first.
-    sockets = []
-    for agent in agents:
-        body = json.dumps({"session": agent.session, "free": {"cpus": 0, "memory": 0}})
-        head = f"POST /v1/agents/sync HTTP/1.1\r\nHost: a\r\nContent-Length: {len(body)}\r\n"
-        sockets.append(socket.create_connection(("127.0.0.1", server.port)))
-        sockets[-1].sendall(f"{head}Content-Type: application/json\r\n\r\n{body}".encode())
-    waiter = socket.create_connection(("127.0.0.1", server.port))
-    waiter.sendall(
-        f"GET /v1/agents/wait?session={agents[0].session} HTTP/1.1\r\nHost: a\r\n\r\n".encode()
-    )
-    wait_until("the wait", lambda: client.metric("tidemill_waiting_agents") == 1)
-    assert server.terminate(timeout_s=10) == 0
-    for each in [*sockets, waiter]:
-        answer = each.makefile("rb").read()
-        assert answer.startswith(b"HTTP/1.1 200 "), answer
-    assert answer.endswith(b'{"sync":false}')
-    with pytest.raises(OSError):
-        Http(server.port).get("/healthz")
-    assert "server.stopped" in server.log.read_text()
-
-
-def test_a_second_signal_ends_the_server_at_once(env):
-    server = env.server()
-
-    def quietly(call: Callable[[], Any]) -> None:
-        try:
-            call()
-        except (OSError, RuntimeError, http.client.HTTPException):
-            pass  # the server, or the database, goes away under it
-
-    hold = "begin; lock table job; select pg_sleep(60)"
-    locks = "select count(*) from pg_locks where relation = 'job'::regclass and {}granted"
-    calls = [lambda: env.sql(hold), lambda: server.http.post("/v1/jobs", {"name": "a", "spec": {}})]
-    threads = [threading.Thread(target=quietly, args=(call,)) for call in calls]
-    threads[0].start()
-    wait_until(
-        "the lock", lambda: env.sql(locks.format("mode = 'AccessExclusiveLock' and ")) == "1"
-    )
-    threads[1].start()
-    wait_until("a call that hangs", lambda: env.sql(locks.format("not ")) != "0")
-    os.kill(server.pid, signal.SIGTERM)
-    wait_until("the stop", lambda: "server.stopping" in server.log.read_text())
-    assert server.terminate(timeout_s=2) == 128 + signal.SIGTERM
-    env.sql(
-        "select pg_terminate_backend(pid) from pg_stat_activity where query like '%pg_sleep(60)%'"
-        " and pid <> pg_backend_pid()"
-    )
-    for thread in threads:
-        thread.join(10)
-
-
-# What each operation must have been seen to answer, beyond at least one success.
-SEEN = {
-    "createJob": {"200", "201", "400", "409", "413", "415", "503"},
-    "listJobs": {"200", "400"},
-    "showJob": {"200", "400", "404"},
-    "putPart": {"200", "400", "404", "409", "413", "415"},
-    "sealJob": {"200", "400", "404", "409", "415"},
-    "pauseJob": {"200", "400", "404", "409", "415"},
-    "resumeJob": {"200", "404", "409", "415"},
-    "closeJob": {"200", "404", "415"},
-    "cancelJob": {"200", "404", "415"},
-    "retryJob": {"200", "400", "404", "409", "415"},
-    "listItems": {"200", "400", "404"},
-    "showStats": {"200", "400", "404", "503"},
-    "fetchChunk": {"200", "204", "400", "404"},
-    "listMachines": {"200", "400"},
-    "joinAgent": {"200", "400", "410", "415"},
-    "syncAgent": {"200", "400", "410", "413", "415", "503"},
-    "waitAgent": {"200", "400"},
-    "drainAgent": {"204", "400", "410"},
-    "health": {"200"},
-    "metrics": {"200"},
-}
 
 
 def test_every_operation_of_the_document_was_seen(request):

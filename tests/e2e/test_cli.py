@@ -12,7 +12,11 @@ from cli import PLAIN, SPEC, Cli
 from load import Load
 
 COMMANDS = ["up", "submit", "jobs", "show", "watch", "items", "usage", "logs", "cancel", "pause"]
-COMMANDS += ["resume", "retry", "machines", "version"]
+COMMANDS += ["resume", "retry", "machines", "version", "login", "logout", "whoami", "audit"]
+COMMANDS += ["context", "context list", "context use", "context rm"]
+COMMANDS += ["token", "token create", "token list", "token revoke"]
+COMMANDS += ["secret", "secret set", "secret list", "secret rm"]
+COMMANDS += ["pool", "pool list", "pool set", "project", "project list", "project set"]
 
 
 @pytest.fixture
@@ -155,14 +159,17 @@ def test_commands_that_are_not_known_are_exit_2(tmp_path):
     cli = Cli(tmp_path)
     assert cli("sumbit").err == "no command 'sumbit'; did you mean 'submit'?\n"
     assert cli("sumbit").code == 2
+    assert cli("token", "creat").err == "no command 'token creat'; did you mean 'create'?\n"
+    assert cli("token").code == 2
     assert cli("jobs", "--stat", "x").code == 2
     assert cli("retry", "a-1").code == 2
 
 
 def test_every_help_ends_with_an_example(tmp_path):
     cli = Cli(tmp_path)
+    assert fits(cli("--help").out)
     for command in COMMANDS:
-        said = cli(command, "--help")
+        said = cli(*command.split(), "--help")
         assert said.code == 0
         assert f"Example:\n  tidemill {command}" in said.out, said
         assert fits(said.out), said

@@ -84,6 +84,10 @@ def test_the_client_sends_and_reads_json():
 PLAYED_SERVER = """#!{python}
 import http.server, sys
 flags = dict(zip(sys.argv[2::2], sys.argv[3::2]))
+if sys.argv[1] == "token":
+    open(flags["--file"], "w").write("token")
+if sys.argv[1] != "serve":
+    sys.exit(0)
 host, port = flags["--listen"].split(":")
 assert sys.argv[1] == "serve" and host == "127.0.0.1" and flags["--database"]
 class Ok(http.server.BaseHTTPRequestHandler):

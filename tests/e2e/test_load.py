@@ -10,9 +10,11 @@ import os
 import subprocess
 import time
 
+import pytest
 from conserved import Sampler, done_share, outcomes
 from env import binaries, wait_until
 from load import Load, failing_items, show, submit_range, wait_for_end
+from tls import Tls
 
 ITEMS = int(os.environ.get("TIDEMILL_LOAD_ITEMS", "500000"))
 AGENTS = 1000
@@ -55,15 +57,17 @@ def test_nothing_is_lost_or_doubled_whatever_dies(env, tmp_path):
     print(f"\n{ITEMS} items, {sampler.samples} samples, {totals}")
 
 
-def test_rates_through_http(env, tmp_path):
-    servers = [env.server(), env.server()]
+@pytest.mark.parametrize("way", ["plain", "tls"])
+def test_rates_through_http(env, tmp_path, way):
+    tls = Tls(tmp_path / "tls") if way == "tls" else None
+    servers = [env.server(tls=tls), env.server(tls=tls)]
     job = submit_range(servers[0].http, ITEMS)
     with Load(tmp_path, servers, "--agents", str(AGENTS)) as load:
         wait_for_end(servers[0].http, job, 300)
         totals = load.stop()
     took = (totals["last_settled_ms"] - totals["first_lease_ms"]) / 1000
     rate, leases = ITEMS / took, totals["leases"] / took
-    print(f"\nthrough HTTP: {rate:,.0f} outcomes/s, {leases:,.0f} leases/s in {took:.1f} s")
+    print(f"\nthrough HTTP, {way}: {rate:,.0f} outcomes/s, {leases:,.0f} leases/s in {took:.1f} s")
     assert outcomes(env) == ITEMS
     assert rate >= 40_000
     assert leases >= 1_000

@@ -9,6 +9,7 @@ import subprocess
 import pytest
 from agents import Agent
 from env import binaries
+from tls import Tls
 
 PROGRAMS = ("tidemill", "tidemill-agent", "tidemill-init")
 
@@ -22,7 +23,7 @@ def empty_root(tmp_path):
     return root
 
 
-def run(root, *command):
+def run(root, *command, token=""):
     def enter():
         os.chroot(root)
         os.chdir("/")
@@ -30,7 +31,7 @@ def run(root, *command):
     return subprocess.run(
         [f"/{command[0]}", *command[1:]],
         preexec_fn=enter,
-        env={},
+        env={"TIDEMILL_TOKEN": token} if token else {},
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
@@ -50,16 +51,48 @@ def test_the_command_line_works_there(env, empty_root):
     server = env.server()
     url = f"http://127.0.0.1:{server.port}"
     (empty_root / "job.yaml").write_text("name: there\ncommand: [echo, '{item}']\n")
-    done = run(empty_root, "tidemill", "submit", "/job.yaml", "--server", url, "--range", "3", "-q")
+    done = run(
+        empty_root,
+        "tidemill",
+        "submit",
+        "/job.yaml",
+        "--server",
+        url,
+        "--range",
+        "3",
+        "-q",
+        token=server.token,
+    )
     assert done.returncode == 0, done.stdout
     job = done.stdout.strip()
-    done = run(empty_root, "tidemill", "show", job, "--server", url, "--json")
+    done = run(empty_root, "tidemill", "show", job, "--server", url, "--json", token=server.token)
     assert json.loads(done.stdout)["counts"]["waiting"] == 3, done.stdout
+
+
+def test_the_command_line_speaks_tls_there(env, empty_root, tmp_path):
+    tls = Tls(tmp_path / "tls")
+    server = env.server(tls=tls)
+    words = ["tidemill", "jobs", "--server", server.url]
+    done = run(empty_root, *words)
+    assert done.returncode == 5
+    assert "is not trusted" in done.stdout, done.stdout
+    shutil.copy(tls.ca, empty_root / "ca.pem")
+    done = run(empty_root, *words, "--ca", "/ca.pem", token=server.token)
+    assert done.returncode == 0, done.stdout
+    # Where some Linux keeps whom it believes.
+    (empty_root / "etc/pki/tls/certs").mkdir(parents=True)
+    shutil.copy(tls.ca, empty_root / "etc/pki/tls/certs/ca-bundle.crt")
+    done = run(empty_root, *words, token=server.token)
+    assert done.returncode == 0, done.stdout
 
 
 def test_the_agent_works_there(env, empty_root):
     server = env.server()
     agent = Agent(env.folder, "there", [server])
+    # Where it finds it from inside.
+    inside = empty_root / server.join_file.relative_to("/")
+    inside.parent.mkdir(parents=True)
+    shutil.copy(server.join_file, inside)
     agent.run_in(empty_root, "/tidemill-agent", "/state")
     agent.start()
     machines = server.http.get("/v1/machines").json()["machines"]

@@ -111,15 +111,26 @@ def test_the_first_minute(ups, data, tmp_path):
     up = ups()
     lines = up.wait_ready()
     assert lines[0] == f"PostgreSQL   private cluster in {data}/pg"
-    url = re.fullmatch(r"server       (http://127\.0\.0\.1:\d+)", lines[1])[1]
+    url = re.fullmatch(
+        r"server       (https://127\.0\.0\.1:\d+)  \(certificate made here\)", lines[1]
+    )[1]
     assert re.fullmatch(r"agent        this machine: \d+ cpus?, \S+ [MGT]iB, process.*", lines[2])
-    assert lines[3].startswith("Ready. In another terminal:  tidemill submit --example hello")
+    assert lines[3].startswith("Ready. In another terminal:  tidemill login https://")
     assert lines[4] == "Ctrl-C stops everything; your jobs are kept."
-    assert all(len(line) <= 100 for line in lines)
+    # All but the one that has paths in it.
+    assert all(len(line) <= 100 for line in lines[:3] + lines[4:])
     assert up.file()["server"] == url
+    ca = up.file()["ca"]
+    assert f"{url} --ca {ca} --token-file {up.file()['token_file']}" in lines[3]
+    for key in ("tls/ca.key", "tls/server.key", "access/admin.token", "access/secret.keys"):
+        assert (data / key).stat().st_mode & 0o777 == 0o600
 
     cli = Cli(tmp_path)
     cli.env["TIDEMILL_SERVER"] = url
+    assert "is not trusted: " in cli("jobs").err
+    del cli.env["TIDEMILL_SERVER"]
+    said = cli(*lines[3].split()[5:])
+    assert said.code == 0, said
     said = cli("submit", "--example", "hello", "--range", "5", "--watch")
     assert said.code == 0, (said, up.logs())
     assert "hello-1 finished: all 5 items succeeded" in said.out
@@ -253,7 +264,8 @@ def test_the_first_minute_with_docker(ups, tmp_path, docker):
     up = ups(docker=docker)
     assert "docker 2" in up.wait_ready()[2]
     cli = Cli(tmp_path)
-    cli.env["TIDEMILL_SERVER"] = up.file()["server"]
+    cli.env["TIDEMILL_SERVER"], cli.env["TIDEMILL_CA"] = up.file()["server"], up.file()["ca"]
+    cli.env["TIDEMILL_TOKEN"] = pathlib.Path(up.file()["token_file"]).read_text().strip()
     said = cli("submit", "--example", "hello", "--watch")
     assert said.code == 0, said
     said = cli("logs", "hello-1", "--item", "7", "--state-folder", up.file()["agent_state"])
