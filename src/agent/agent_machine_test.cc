@@ -1,58 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 // What an agent tells of its machine, and how it joins.
-#include <memory>
 #include <string>
 
-#include <gtest/gtest.h>
-
-#include "agent/agent.h"
-#include "agent/agent_testing.h"
-#include "base/virtual_loop.h"
-#include "engine/fake/fake_engine.h"
+#include "agent/agent_test.h"
 
 namespace tidemill {
 namespace {
 
 using std::chrono::seconds;
 
-class AgentMachineTest : public ::testing::Test {
- protected:
-  void StartAgent(AgentOptions options = {}) {
-    options.machine = "m1";
-    options.shape = {4000, 8LL << 30};
-    engine_ = std::make_unique<FakeEngine>(loop_, play_);
-    agent_ = std::make_unique<Agent>(
-        AgentDeps{loop_, link_, *engine_, random_, log_, logs_, memory_}, options);
-    agent_->Start();
-  }
-
-  void RunFor(Duration time) {
-    bool over = false;
-    loop_.After(time, [&over] { over = true; });
-    while (!over) loop_.Step();
-  }
-
-  SeededRandom random_{1};
-  VirtualLoop loop_{random_};
-  TestLink link_{loop_};
-  TestLogs logs_;
-  TestMemory memory_;
-  TestLog log_;
-  FakeEngine::Play play_;
-  std::unique_ptr<FakeEngine> engine_;
-  std::unique_ptr<Agent> agent_;
-};
+class AgentMachineTest : public AgentTest {};
 
 TEST_F(AgentMachineTest, AMachineUnfitForAJobGivesItBackAndDoesNotHaveItPaused) {
   play_.open = [](const ContainerSpec&) -> Result<void> {
     return Fail(Code::kUnavailable, "the pool wants another engine");
   };
-  link_.documents.try_emplace({1}, R"({"command":["true"]})");
-  Grant grant;
-  grant.lease.id = {1, 1};
-  grant.lease.chunk = {{1}, 0};
-  grant.lease.mine = Bits::Range(100, 0, 10);
-  link_.to_grant.push_back(grant);
+  Grants(1, 0, 10);
   StartAgent();
   RunFor(seconds(20));
   ASSERT_EQ(link_.last_status().jobs.size(), 1U);

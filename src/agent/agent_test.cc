@@ -1,13 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "agent/agent.h"
+// What becomes of leases and their items.
+#include "agent/agent_test.h"
 
 #include <algorithm>
-
-#include <gtest/gtest.h>
-
-#include "agent/agent_testing.h"
-#include "base/virtual_loop.h"
-#include "engine/fake/fake_engine.h"
 
 namespace tidemill {
 namespace {
@@ -15,43 +10,6 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::minutes;
 using std::chrono::seconds;
-
-class AgentTest : public ::testing::Test {
- protected:
-  void StartAgent(AgentOptions options = {}) {
-    options.machine = "m1";
-    options.shape = {4000, 8LL << 30};
-    engine_ = std::make_unique<FakeEngine>(loop_, play_);
-    agent_ = std::make_unique<Agent>(
-        AgentDeps{loop_, link_, *engine_, random_, log_, logs_, memory_}, options);
-    agent_->Start();
-  }
-
-  void Grants(std::uint64_t lease, int first, int count, JobId job = {1}) {
-    link_.documents.try_emplace(job, R"({"command":["true"],"resources":{"cpus":1}})");
-    Grant grant;
-    grant.lease.id = {1, lease};
-    grant.lease.chunk = {job, 0};
-    grant.lease.mine = Bits::Range(100, first, count);
-    link_.to_grant.push_back(grant);
-  }
-
-  void RunFor(Duration time) {
-    bool over = false;
-    loop_.After(time, [&over] { over = true; });
-    while (!over) loop_.Step();
-  }
-
-  SeededRandom random_{1};
-  VirtualLoop loop_{random_};
-  TestLink link_{loop_};
-  TestLogs logs_;
-  TestMemory memory_;
-  TestLog log_;
-  FakeEngine::Play play_;
-  std::unique_ptr<FakeEngine> engine_;
-  std::unique_ptr<Agent> agent_;
-};
 
 TEST_F(AgentTest, RunsTheItemsOfItsLeasesAndTellsWhatBecameOfThem) {
   play_.run = [](const ItemRun& run) {

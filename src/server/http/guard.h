@@ -42,9 +42,9 @@ class Guard {
   Server& server_;
   Gate& gate_;
   Log& log_;
-  Rates rates_;  // of tokens and projects
-  Rates wrong_;  // of addresses that wrong tokens came from
-  std::set<std::string> good_;
+  Rates rates_;                 // of tokens and projects
+  Rates wrong_;                 // of addresses that wrong tokens came from
+  std::set<std::string> good_;  // hashes of tokens that were good lately
 };
 
 // The token of a request: of its Authorization field, or else of its cookie.
