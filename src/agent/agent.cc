@@ -49,7 +49,7 @@ void Agent::BeginSession(SessionPass pass) {
   ++session_count_;
   UsePass(std::move(pass));
   joined_ = syncing_ = waiting_ = false;
-  failures_ = 0;
+  failures_ = refusals_;
   sent_ = 0;
   dry_.reset();
   news_since_ = TimePoint::max();
@@ -57,7 +57,8 @@ void Agent::BeginSession(SessionPass pass) {
   told_.clear();
   troubles_.clear();
   strikes_.clear();
-  Join();
+  if (refusals_ == 0) return Join();
+  deps_.loop.After(Backoff(), InThisSession([this] { Join(); }));
 }
 
 void Agent::UsePass(SessionPass pass) {
@@ -228,6 +229,7 @@ void Agent::SyncFailed(const Error& error) {
   if (error.code == Code::kInvalid) {
     // The same would be refused again, for ever.
     deps_.log.Error("agent.sync_refused", {{"reason", error.reason}});
+    ++refusals_;
     return LoseSession();
   }
   // It may have been done: the same is said again, and more if there is more by then.
@@ -245,7 +247,7 @@ void Agent::SyncFailed(const Error& error) {
 void Agent::OnSynced(Result<SyncResult> result) {
   syncing_ = false;
   if (!result) return SyncFailed(result.error());
-  failures_ = 0;
+  failures_ = refusals_ = 0;
   heard_at_ = sent_at_;
   not_before_ = deps_.loop.Now() + options_.limits.sync_gap;
   told_.clear();

@@ -115,6 +115,7 @@ class Agent : private SlotEvents {
   bool leave_sent_ = false;
   Resources asked_{};  // for this much room
   int failures_ = 0;
+  int refusals_ = 0;  // sessions in a row whose syncs no server would take
   TimerId sync_timer_ = TimerId::kNone;
   TimePoint sync_armed_ = TimePoint::max();
   Duration beat_{};  // the heartbeat less a random part, so that agents do not stay together

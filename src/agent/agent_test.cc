@@ -358,6 +358,18 @@ TEST_F(AgentTest, BeginsAnewWhenItsSyncsAreRefused) {
   EXPECT_EQ(link_.joins.size(), 2U);
 }
 
+// A session for each would make the servers' tables grow as fast as they can write.
+TEST_F(AgentTest, BeginsMoreAndMoreSeldomWhileAllIsRefused) {
+  StartAgent();
+  link_.refuse_syncs = 1'000'000;
+  RunFor(minutes(10));
+  EXPECT_GE(link_.joins.size(), 20U);
+  EXPECT_LE(link_.joins.size(), 300U);
+  link_.refuse_syncs = 0;
+  RunFor(seconds(20));
+  EXPECT_TRUE(agent_->joined());
+}
+
 TEST_F(AgentTest, LeavesInGoodOrder) {
   play_.run = [](const ItemRun&) { return FakeRun{.takes = minutes(5)}; };
   Grants(1, 0, 4);

@@ -230,6 +230,14 @@ TEST(SyncJson, AnyReasonOfATroubleIsMadeFit) {
   EXPECT_LE(back->troubles[5].reason.size(), limits::kReasonBytes);
 }
 
+TEST(SyncJson, WhateverAnEngineIsCalledIsMadeFit) {
+  SyncRequest request;
+  request.status.emplace().engine = std::string(600, 'e') + "\n";
+  const auto back = ParseSyncRequest(FormatSyncRequest(request));
+  ASSERT_TRUE(back) << back.error().reason;
+  EXPECT_EQ(back->status->engine, std::string(500, 'e'));
+}
+
 TEST(SyncJson, FieldsOfNewerVersionsArePassedOver) {
   EXPECT_TRUE(ParseSyncRequest(R"({"session":"00000000-0000-0001-0000-000000000002","mood":[1],)"
                                R"("free":{"cpus":0.5,"memory":0,"gpus":1}})"));

@@ -43,7 +43,7 @@ std::string ReasonText(std::string_view reason) {
 
 std::string StatusText(const MachineStatus& status) {
   std::string out = "{";
-  AppendText(out, "engine", status.engine);
+  if (!status.engine.empty()) AppendText(out, "engine", ReasonText(status.engine));
   AppendFlag(out, "enforces", status.enforces);
   out.append(",\"jobs\":[");
   const std::size_t jobs = std::min(status.jobs.size(), limits::kJobsPerStatus);
@@ -67,7 +67,7 @@ Result<std::optional<MachineStatus>> ReadStatus(const Fields& fields) {
   TIDEMILL_TRY(const Fields inner, Fields::Of(*value, path));
   MachineStatus status;
   TIDEMILL_TRY(status.engine,
-               inner.Text("engine", {.most_bytes = limits::kMachineNameBytes, .absent = ""}));
+               inner.Text("engine", {.most_bytes = limits::kReasonBytes, .absent = ""}));
   TIDEMILL_TRY(status.enforces, inner.Flag("enforces", false));
   TIDEMILL_TRY_VOID(
       ReadEach(inner, "jobs", limits::kJobsPerStatus, [&](const Fields& element) -> Result<void> {
