@@ -9,8 +9,8 @@
 // growth.
 namespace tidemill::limits {
 
-// Six bit strings of 256 bytes keep a chunk's row below the 2 kB at which PostgreSQL moves columns
-// out.
+// Seven bit strings of 256 bytes keep a chunk's row below the 2 kB at which PostgreSQL moves
+// columns out.
 inline constexpr int kItemsPerChunk = 2048;
 // An agent fetches the items of a chunk whole; long items make smaller chunks, so that a fetch
 // stays cheap when many agents share a chunk.
@@ -27,6 +27,8 @@ inline constexpr std::size_t kNameBytes = 64;
 inline constexpr std::size_t kKeyBytes = 128;
 inline constexpr std::size_t kMachineNameBytes = 128;
 inline constexpr int kMaxRetries = 100;
+// Kinds of devices that an item asks for or a machine has.
+inline constexpr std::size_t kDeviceKinds = 16;
 
 // One transaction of the exchange: beyond 256 syncs the gain is gone and the wait of the first
 // grows.
@@ -42,6 +44,9 @@ inline constexpr std::size_t kJobsPerStatus = kLeasesPerSession;
 inline constexpr std::size_t kTroublesPerSync = 16;
 // A sentence for people: why a job is paused, which engine runs the containers.
 inline constexpr std::size_t kReasonBytes = 500;
+// Items of one job that a machine says how far they are; people look at a few. The agent chooses.
+inline constexpr std::size_t kProgressPerJob = 8;
+inline constexpr std::size_t kNoteBytes = 100;
 // Jobs that are tried in turn for one sync: with more, a search for nothing would cost too much.
 inline constexpr std::size_t kAsksPerSync = 4;
 // 2,048 outcomes of some 40 bytes, before compression, with room for long machine names.

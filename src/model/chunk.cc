@@ -27,7 +27,7 @@ std::optional<ItemState> ParseItemState(std::string_view name) {
 Bits ItemsIn(const Chunk& chunk, ItemState state) {
   switch (state) {
     case ItemState::kWaiting:
-      return chunk.Free();
+      return chunk.Free() | chunk.resting;
     case ItemState::kRunning:
       return chunk.leased;
     case ItemState::kSucceeded:
@@ -57,6 +57,7 @@ Chunk NewChunk(ChunkKey key, std::int64_t first_item, int length) {
                .failed = none,
                .leased = none,
                .parked = none,
+               .resting = none,
                .lost1 = none,
                .suspect = none};
 }
@@ -75,23 +76,40 @@ void GrantItems(Chunk& chunk, Bits items) {
   chunk.leased |= items;
 }
 
+void GrantResting(Chunk& chunk, Bits items) {
+  TIDEMILL_CHECK(chunk.resting.Contains(items));
+  chunk.resting -= items;
+  chunk.leased |= items;
+}
+
 SettleMasks MasksOf(const Bits& mine, const Settlement& settlement) {
   SettleMasks masks;
   const int length = mine.length();
   masks.ok = settlement.ok.Resized(length) & mine;
-  masks.failed = (settlement.failed.Resized(length) & mine) - masks.ok;
-  masks.back = (settlement.back.Resized(length) & mine) - masks.ok - masks.failed;
+  masks.failed = settlement.failed.Resized(length) & mine;
+  masks.final = settlement.final.Resized(length) & masks.failed;
+  masks.memory = settlement.memory.Resized(length) & mine;
+  masks.back = settlement.back.Resized(length) & mine;
+  masks.begun = settlement.begun.Resized(length) & masks.back;
   return masks;
 }
 
-Bits ApplySettlement(Chunk& chunk, const SettleMasks& masks, const Bits& exhausted) {
+SettleMasks AllBack(const Bits& mine) {
+  const Bits none(mine.length());
+  return {none, none, none, none, mine, none};
+}
+
+Bits ApplySettlement(Chunk& chunk, const SettleMasks& masks, const Bits& exhausted, bool tried) {
+  const Bits missed = masks.failed | masks.memory;
   TIDEMILL_CHECK(chunk.leased.Contains(masks.all()));
-  TIDEMILL_CHECK(masks.failed.Contains(exhausted));
+  TIDEMILL_CHECK(missed.Contains(exhausted));
   const Bits ended = masks.ok | exhausted;
   TIDEMILL_CHECK(!chunk.done.Intersects(ended));
   chunk.leased -= masks.all();
   chunk.done |= ended;
   chunk.failed |= exhausted;
+  chunk.resting |= missed - exhausted;
+  if (tried) chunk.resting |= masks.back;
   return ended;
 }
 
@@ -103,7 +121,7 @@ LossMasks LossesOf(const Chunk& chunk, const Bits& mine) {
   return masks;
 }
 
-Bits ApplyLoss(Chunk& chunk, const LossMasks& masks, const Bits& exhausted) {
+Bits ApplyLoss(Chunk& chunk, const LossMasks& masks, const Bits& exhausted, bool tried) {
   const Bits mine = masks.once | masks.twice | masks.more;
   TIDEMILL_CHECK(chunk.leased.Contains(mine));
   TIDEMILL_CHECK(masks.more.Contains(exhausted));
@@ -113,6 +131,7 @@ Bits ApplyLoss(Chunk& chunk, const LossMasks& masks, const Bits& exhausted) {
   chunk.suspect |= masks.twice;
   chunk.done |= exhausted;
   chunk.failed |= exhausted;
+  if (tried) chunk.resting |= mine - exhausted;
   return exhausted;
 }
 
@@ -122,7 +141,10 @@ void Revoke(Chunk& chunk, Bits mine) {
   chunk.parked |= mine;
 }
 
-void ParkFree(Chunk& chunk) { chunk.parked |= chunk.Free(); }
+void ParkWaiting(Chunk& chunk) {
+  chunk.parked |= chunk.Free() | chunk.resting;
+  chunk.resting = Bits(chunk.length());
+}
 
 void Reopen(Chunk& chunk, Bits items, std::int32_t round) {
   TIDEMILL_CHECK(chunk.done.Contains(items));

@@ -30,10 +30,11 @@ Bits SomeOf(const Bits& bits, Random& random) {
   return some;
 }
 
-// A chunk as one would write it without thinking of bits: for each item where it is, and how many
-// machines were lost under it.
+// A chunk as one would write it without thinking of bits: for each item where it is, whether it
+// waits for a retry, and how many machines were lost under it.
 struct PlainItem {
   ItemState state = ItemState::kWaiting;
+  bool rests = false;
   int losses = 0;
   bool operator==(const PlainItem&) const = default;
 };
@@ -45,14 +46,16 @@ class Game {
       : chunk_(NewChunk(kKey, 1000, length)), items_(static_cast<std::size_t>(length)) {}
 
   void Play(int move, Random& random) {
-    if (move < 8) return Grant(random);
+    if (move < 5) return Grant(random);
+    if (move < 8) return Retry(random);
     if (move < 14) return Settle(random);
     if (move < 18) return Lose(random);
     if (move < 20) return RevokeOne(random);
     if (move < 22) return ReopenSome(random);
-    ParkFree(chunk_);
+    ParkWaiting(chunk_);
     for (PlainItem& item : items_) {
       if (item.state == ItemState::kWaiting) item.state = ItemState::kCancelled;
+      item.rests = false;
     }
   }
 
@@ -61,12 +64,14 @@ class Game {
     for (int i = 0; i < chunk_.length(); ++i) {
       const PlainItem& item = items_[static_cast<std::size_t>(i)];
       wrong += StateOf(chunk_, i) != item.state;
+      wrong += chunk_.resting.Get(i) != item.rests;
       wrong += chunk_.lost1.Get(i) != (item.losses == 1);
       wrong += chunk_.suspect.Get(i) != (item.losses >= 2);
     }
     RC_ASSERT(wrong == 0);
     RC_ASSERT(!chunk_.done.Intersects(chunk_.leased));
     RC_ASSERT(!chunk_.parked.Intersects(chunk_.done | chunk_.leased));
+    RC_ASSERT(!chunk_.resting.Intersects(chunk_.done | chunk_.leased | chunk_.parked));
     RC_ASSERT(chunk_.done.Contains(chunk_.failed));
     Bits all(chunk_.length());
     int count = 0;
@@ -79,14 +84,19 @@ class Game {
     RC_ASSERT(count == chunk_.length());
     RC_ASSERT(chunk_.AllDone() == (chunk_.done == all));
     Bits leased(chunk_.length());
-    for (const Bits& mine : leases_) {
-      RC_ASSERT(!leased.Intersects(mine));
-      leased |= mine;
+    for (const PlainLease& lease : leases_) {
+      RC_ASSERT(!leased.Intersects(lease.mine));
+      leased |= lease.mine;
     }
     RC_ASSERT(leased == chunk_.leased);
   }
 
  private:
+  struct PlainLease {
+    Bits mine;
+    bool tried = false;
+  };
+
   PlainItem& Item(int i) { return items_[static_cast<std::size_t>(i)]; }
 
   // What a lease of `want` should get.
@@ -97,7 +107,8 @@ class Game {
       int found = 0;
       for (int i = 0; i < chunk_.length(); ++i) {
         const PlainItem& item = items_[static_cast<std::size_t>(i)];
-        if (item.state != ItemState::kWaiting || std::min(item.losses, 2) != losses) continue;
+        if (item.state != ItemState::kWaiting || item.rests || std::min(item.losses, 2) != losses)
+          continue;
         if (found++ < most) picked.Set(i);
       }
       if (found > 0) return picked;
@@ -111,41 +122,52 @@ class Game {
     RC_ASSERT(picked == Pick(want));
     GrantItems(chunk_, picked);
     for (const int i : picked.Indexes()) Item(i).state = ItemState::kRunning;
-    if (picked.Any()) leases_.push_back(picked);
+    if (picked.Any()) leases_.push_back({picked, false});
+  }
+
+  void Retry(Random& random) {
+    const Bits picked = SomeOf(chunk_.resting, random);
+    GrantResting(chunk_, picked);
+    for (const int i : picked.Indexes()) {
+      Item(i).state = ItemState::kRunning;
+      Item(i).rests = false;
+    }
+    if (picked.Any()) leases_.push_back({picked, true});
   }
 
   void Settle(Random& random) {
     if (leases_.empty()) return;
-    Bits& mine = leases_[random.Below(leases_.size())];
+    auto& [mine, tried] = leases_[random.Below(leases_.size())];
     Settlement settlement;
     const Bits all = Bits::All(chunk_.length());
     settlement.ok = SomeOf(SomeOf(all, random), random);
-    settlement.failed = SomeOf(all, random);
-    settlement.back = SomeOf(all, random);
+    settlement.failed = SomeOf(all, random) - settlement.ok;
+    settlement.memory = SomeOf(all, random) - settlement.ok - settlement.failed;
+    settlement.back = SomeOf(all, random) - settlement.ok - settlement.failed - settlement.memory;
     const SettleMasks masks = MasksOf(mine, settlement);
-    const Bits exhausted = SomeOf(masks.failed, random);
+    const Bits exhausted = SomeOf(masks.failed | masks.memory, random);
     Bits ended(chunk_.length());
     for (const int i : mine.Indexes()) {
-      const bool ok = settlement.ok.Get(i);
-      const bool failed = !ok && settlement.failed.Get(i);
-      const bool back = !ok && !failed && settlement.back.Get(i);
+      const bool ok = settlement.ok.Get(i), failed = settlement.failed.Get(i);
+      const bool memory = settlement.memory.Get(i), back = settlement.back.Get(i);
       RC_ASSERT(masks.ok.Get(i) == ok && masks.failed.Get(i) == failed &&
-                masks.back.Get(i) == back);
-      if (!ok && !failed && !back) continue;
+                masks.memory.Get(i) == memory && masks.back.Get(i) == back);
+      if (!ok && !failed && !memory && !back) continue;
       Item(i).state = ok                 ? ItemState::kSucceeded
                       : exhausted.Get(i) ? ItemState::kFailed
                                          : ItemState::kWaiting;
+      Item(i).rests = Item(i).state == ItemState::kWaiting && (!back || tried);
       if (Item(i).state != ItemState::kWaiting) ended.Set(i);
     }
     RC_ASSERT(mine.Contains(masks.all()));
-    RC_ASSERT(ApplySettlement(chunk_, masks, exhausted) == ended);
+    RC_ASSERT(ApplySettlement(chunk_, masks, exhausted, tried) == ended);
     mine -= masks.all();
     DropEmptyLeases();
   }
 
   void Lose(Random& random) {
     if (leases_.empty()) return;
-    Bits& mine = leases_[random.Below(leases_.size())];
+    auto& [mine, tried] = leases_[random.Below(leases_.size())];
     const LossMasks masks = LossesOf(chunk_, mine);
     const Bits exhausted = SomeOf(masks.more, random);
     for (const int i : mine.Indexes()) {
@@ -154,15 +176,16 @@ class Game {
       RC_ASSERT(masks.more.Get(i) == (Item(i).losses >= 2));
       ++Item(i).losses;
       Item(i).state = exhausted.Get(i) ? ItemState::kFailed : ItemState::kWaiting;
+      Item(i).rests = tried && !exhausted.Get(i);
     }
-    RC_ASSERT(ApplyLoss(chunk_, masks, exhausted) == exhausted);
+    RC_ASSERT(ApplyLoss(chunk_, masks, exhausted, tried) == exhausted);
     mine = Bits(chunk_.length());
     DropEmptyLeases();
   }
 
   void RevokeOne(Random& random) {
     if (leases_.empty()) return;
-    Bits& mine = leases_[random.Below(leases_.size())];
+    Bits& mine = leases_[random.Below(leases_.size())].mine;
     Revoke(chunk_, mine);
     for (const int i : mine.Indexes()) Item(i).state = ItemState::kCancelled;
     mine = Bits(chunk_.length());
@@ -177,12 +200,12 @@ class Game {
   }
 
   void DropEmptyLeases() {
-    std::erase_if(leases_, [](const Bits& mine) { return mine.None(); });
+    std::erase_if(leases_, [](const PlainLease& lease) { return lease.mine.None(); });
   }
 
   Chunk chunk_;
   std::vector<PlainItem> items_;
-  std::vector<Bits> leases_;
+  std::vector<PlainLease> leases_;
   std::int32_t round_ = 0;
 };
 
@@ -241,7 +264,7 @@ TEST(PickItems, GivesNothingIfNothingIsFreeOrWanted) {
   Chunk chunk = NewChunk(kKey, 0, 3);
   EXPECT_TRUE(PickItems(chunk, 0).None());
   GrantItems(chunk, Offsets(3, {0, 1}));
-  ParkFree(chunk);
+  ParkWaiting(chunk);
   EXPECT_TRUE(PickItems(chunk, 5).None());
 }
 
@@ -310,22 +333,47 @@ TEST(MasksOf, HaveTheLengthOfTheLeaseWhateverThatOfTheSettlement) {
   EXPECT_EQ(masks.all(), Offsets(8, {1}));
 }
 
-TEST(MasksOf, TakeSuccessBeforeFailureBeforeReturn) {
-  const Bits all = Bits::All(2);
-  const SettleMasks masks = MasksOf(all, Says(Offsets(2, {0}), all, all));
-  EXPECT_EQ(masks.ok, Offsets(2, {0}));
-  EXPECT_EQ(masks.failed, Offsets(2, {1}));
-  EXPECT_TRUE(masks.back.None());
+TEST(MasksOf, HaveAnOutcomeForWhatHadBegun) {
+  Settlement said = Says(Offsets(6, {0}), Offsets(6, {1, 2}), Offsets(6, {4, 5}));
+  said.final = Offsets(6, {2});
+  said.memory = Offsets(6, {3});
+  said.begun = Offsets(6, {5});
+  const SettleMasks masks = MasksOf(Bits::All(6), said);
+  EXPECT_EQ(masks.final, Offsets(6, {2}));
+  EXPECT_EQ(masks.settled(), Offsets(6, {0, 1, 2, 3, 5}));
+  EXPECT_EQ(masks.all(), Bits::All(6));
 }
 
-TEST(ApplySettlement, FreesWhatFailedWithRetriesLeftAndWhatCameBack) {
-  Chunk chunk = NewChunk(kKey, 0, 4);
-  GrantItems(chunk, Bits::All(4));
-  const SettleMasks masks{Offsets(4, {0}), Offsets(4, {1, 2}), Offsets(4, {3})};
-  EXPECT_EQ(ApplySettlement(chunk, masks, Offsets(4, {2})), Offsets(4, {0, 2}));
-  EXPECT_EQ(chunk.Free(), Offsets(4, {1, 3}));
-  EXPECT_EQ(ItemsIn(chunk, ItemState::kSucceeded), Offsets(4, {0}));
-  EXPECT_EQ(ItemsIn(chunk, ItemState::kFailed), Offsets(4, {2}));
+SettleMasks MasksFor(const Bits& ok, const Bits& failed, const Bits& back) {
+  return MasksOf(Bits::All(ok.length()), Says(ok, failed, back));
+}
+
+TEST(ApplySettlement, RestsWhatFailedWithRetriesLeftAndFreesWhatCameBack) {
+  Chunk chunk = NewChunk(kKey, 0, 5);
+  GrantItems(chunk, Bits::All(5));
+  SettleMasks masks = MasksFor(Offsets(5, {0}), Offsets(5, {1, 2}), Offsets(5, {3}));
+  masks.memory = Offsets(5, {4});
+  EXPECT_EQ(ApplySettlement(chunk, masks, Offsets(5, {2}), false), Offsets(5, {0, 2}));
+  EXPECT_EQ(chunk.Free(), Offsets(5, {3}));
+  EXPECT_EQ(chunk.resting, Offsets(5, {1, 4}));
+  EXPECT_EQ(ItemsIn(chunk, ItemState::kWaiting), Offsets(5, {1, 3, 4}));
+  EXPECT_EQ(ItemsIn(chunk, ItemState::kSucceeded), Offsets(5, {0}));
+  EXPECT_EQ(ItemsIn(chunk, ItemState::kFailed), Offsets(5, {2}));
+}
+
+TEST(ApplySettlement, RestsWhatComesBackOfItemsThatWereTried) {
+  Chunk chunk = NewChunk(kKey, 0, 2);
+  chunk.resting = Bits::All(2);
+  GrantResting(chunk, Bits::All(2));
+  EXPECT_EQ(chunk.leased, Bits::All(2));
+  ApplySettlement(chunk, AllBack(Offsets(2, {0})), Bits(2), true);
+  ApplyLoss(chunk, LossesOf(chunk, Offsets(2, {1})), Bits(2), true);
+  EXPECT_EQ(chunk.resting, Bits::All(2));
+  EXPECT_EQ(chunk.lost1, Offsets(2, {1}));
+  EXPECT_TRUE(chunk.Free().None());
+  ParkWaiting(chunk);
+  EXPECT_EQ(chunk.parked, Bits::All(2));
+  EXPECT_TRUE(chunk.resting.None());
 }
 
 TEST(ApplyLoss, MovesItemsUpOnePlaneAndFailsThoseLostTooOften) {
@@ -334,7 +382,7 @@ TEST(ApplyLoss, MovesItemsUpOnePlaneAndFailsThoseLostTooOften) {
   chunk.suspect = Offsets(4, {2, 3});
   GrantItems(chunk, Bits::All(4));
   const LossMasks masks = LossesOf(chunk, Bits::All(4));
-  EXPECT_EQ(ApplyLoss(chunk, masks, Offsets(4, {3})), Offsets(4, {3}));
+  EXPECT_EQ(ApplyLoss(chunk, masks, Offsets(4, {3}), false), Offsets(4, {3}));
   EXPECT_EQ(chunk.lost1, Offsets(4, {0}));
   EXPECT_EQ(chunk.suspect, Offsets(4, {1, 2, 3}));
   EXPECT_EQ(chunk.Free(), Offsets(4, {0, 1, 2}));
@@ -346,7 +394,8 @@ TEST(Reopen, MakesItemsFreeAsIfTheyHadNeverRun) {
   chunk.suspect = Offsets(3, {1});
   GrantItems(chunk, Bits::All(3));
   const Bits none(3);
-  ApplySettlement(chunk, {Offsets(3, {0}), Offsets(3, {1, 2}), none}, Offsets(3, {1, 2}));
+  ApplySettlement(chunk, MasksFor(Offsets(3, {0}), Offsets(3, {1, 2}), none), Offsets(3, {1, 2}),
+                  false);
   ASSERT_TRUE(chunk.AllDone());
   Reopen(chunk, Offsets(3, {1, 2}), 4);
   EXPECT_EQ(chunk.Free(), Offsets(3, {1, 2}));
@@ -360,13 +409,14 @@ TEST(ChunkDeathTest, StopsOnMovesThatWouldLoseOrDoubleAnItem) {
   Chunk chunk = NewChunk(kKey, 0, 3);
   const Bits one = Offsets(3, {0});
   const Bits none(3);
-  EXPECT_DEATH(ApplySettlement(chunk, {one, none, none}, none), "leased");
+  EXPECT_DEATH(ApplySettlement(chunk, MasksFor(one, none, none), none, false), "leased");
   EXPECT_DEATH(Revoke(chunk, one), "leased");
-  EXPECT_DEATH(ApplyLoss(chunk, {one, none, none}, none), "leased");
+  EXPECT_DEATH(ApplyLoss(chunk, {one, none, none}, none, false), "leased");
+  EXPECT_DEATH(GrantResting(chunk, one), "resting");
   EXPECT_DEATH(Reopen(chunk, one, 1), "done");
   GrantItems(chunk, one);
   EXPECT_DEATH(GrantItems(chunk, one), "Free");
-  EXPECT_DEATH(ApplySettlement(chunk, {none, none, one}, one), "exhausted");
+  EXPECT_DEATH(ApplySettlement(chunk, AllBack(one), one, false), "exhausted");
   EXPECT_DEATH(NewChunk(kKey, 0, 0), "length");
 }
 

@@ -21,6 +21,10 @@ struct Ask {
   JobId job;
   int max_items = 0;
   LeaseId lease;  // the id it gets if it is granted
+  // What the job gives an item now, and what this agent could give one: an item that needs more
+  // than the first, and no more than the second, is leased with what it needs.
+  std::int64_t memory_bytes = 0;
+  std::int64_t room_bytes = 0;
 };
 
 // One agent's sync, as the store carries it out.

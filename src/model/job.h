@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <chrono>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -29,20 +31,40 @@ enum class JobState : std::int16_t {
 std::string_view JobStateName(JobState state);
 std::optional<JobState> ParseJobState(std::string_view name);
 
-// What one item needs of a machine.
+// Kinds of devices, and how many of each.
+using Devices = std::map<std::string, std::int32_t>;
+
+// What one item needs of a machine, what a machine has, or what is free of it.
 struct Resources {
   std::int64_t millicpus = 1000;
   std::int64_t memory_bytes = 0;
+  Devices devices = {};
   bool operator==(const Resources&) const = default;
 };
 
+// A device that every machine has one of, for as long as nothing runs on it: an item that asks for
+// it has the machine to itself.
+inline constexpr char kWholeMachine[] = "machine";
+bool WantsWholeMachine(const Resources& each);
+
 // How many items that need `each` run side by side in `free`.
 std::int64_t SlotsIn(const Resources& free, const Resources& each);
+// What `free` is with `count` more of `each`; may fall below zero.
+void Take(Resources& free, const Resources& each, std::int64_t count = 1);
+
+// "nvidia.com/gpu=2 example.com/fpga=1"
+std::string FormatDevices(const Devices& devices);
+std::optional<Devices> ParseDevices(std::string_view text);
+// Letters, digits, '.', '_', '-' and '/', beginning with a letter or digit.
+bool IsDeviceKind(std::string_view text);
 
 struct JobSpec {
   std::string name;
-  Resources resources;
-  int retries = 0;       // an item may fail this often and be tried again
+  Resources resources;          // of an item's first attempt
+  std::int64_t memory_max = 0;  // an item that ran out of memory is given up to this; 0: no more
+  int retries = 0;              // an item may fail this often and be tried again
+  std::chrono::milliseconds retry_wait{1000};  // before the first retry of an item; then doubling
+  int canary = 20;       // if the first so many attempts all fail alike, it is paused; 0: never
   std::string document;  // the spec as it was submitted (JSON); agents read the rest from it
   bool operator==(const JobSpec&) const = default;
 };
@@ -67,6 +89,9 @@ struct Job {
   std::int64_t items = 0;
   std::int64_t created_ms = 0;  // the database's clock, since 1970
   std::string reason = {};      // why it is paused; empty if a person did it
+  // What its items start with by now: as the spec says, or more if that has not been enough.
+  std::int64_t memory_bytes = 0;
+  bool trial = false;  // none of its items has succeeded yet, and its spec has a canary
   bool operator==(const Job&) const = default;
 };
 

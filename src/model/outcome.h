@@ -11,11 +11,25 @@ namespace tidemill {
 // Why an attempt ended. The numbers are in blocks that outlive every server: never use one again.
 enum class Cause : std::uint8_t {
   kSucceeded = 0,
-  kFailed = 1,   // its own exit code or signal
-  kLost = 2,     // with too many machines; written by the server
-  kTimeout = 3,  // it ran longer than its spec allows
+  kFailed = 1,          // its own exit code or signal
+  kLost = 2,            // with too many machines; written by the server
+  kTimeout = 3,         // it ran longer than its spec allows
+  kOutOfMemory = 4,     // the kernel killed it, or a process of it, at its memory limit
+  kCancelled = 5,       // a person ended its job
+  kInterrupted = 6,     // its machine was taken away or drained, with notice
+  kMachineFault = 7,    // its machine could not run it: disk full, engine broken, container gone
+  kImage = 8,           // its image cannot be had
+  kRejectedOutput = 9,  // what it left behind is not what its spec promised
 };
-inline constexpr int kCauses = 4;
+inline constexpr int kCauses = 10;
+
+// What an attempt that ended so uses up.
+enum class Budget : std::uint8_t {
+  kNone,     // nothing: it was not the item's doing, or the item is done
+  kRetries,  // one of the job's retries
+  kMemory,   // a step of its memory, up to the most that the spec allows
+};
+Budget BudgetOf(Cause cause);
 
 std::string_view CauseName(Cause cause);
 std::optional<Cause> ParseCause(std::string_view name);

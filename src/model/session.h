@@ -46,7 +46,16 @@ struct Session {
   std::string pool;
   Resources shape;
   SessionState state = SessionState::kAlive;
+  std::string aside = {};  // why it was put aside, which is a drain; empty: it was not
   bool operator==(const Session&) const = default;
+};
+
+// How far an item says it is.
+struct ItemProgress {
+  std::int64_t item = 0;
+  std::int32_t permille = 0;
+  std::string note = {};  // "epoch 3 of 10"
+  bool operator==(const ItemProgress&) const = default;
 };
 
 // What the items of one job use of a machine at the moment.
@@ -55,7 +64,9 @@ struct JobUse {
   int running = 0;
   std::int64_t millicpus = 0;
   std::int64_t memory_bytes = 0;
-  std::string trouble = {};  // why it does not run here just now; empty: it does
+  std::string trouble = {};                 // why it does not run here just now; empty: it does
+  std::string waits_for = {};               // "pulling its image: 40 %"; empty: for nothing
+  std::vector<ItemProgress> progress = {};  // of some of those that run and say so
   bool operator==(const JobUse&) const = default;
 };
 

@@ -6,6 +6,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace tidemill {
@@ -18,6 +19,16 @@ struct SecretUse {
   bool operator==(const SecretUse&) const = default;
 };
 
+// How the items of a job run.
+enum class Mode : std::uint8_t {
+  kProcess,    // a fresh process in a warm container
+  kContainer,  // a fresh container
+  kLoop,       // one program that stays up and asks for item after item
+};
+
+std::string_view ModeName(Mode mode);
+std::optional<Mode> ParseMode(std::string_view name);
+
 // What is run for the items of a job: the part of a spec's document that agents read. The other
 // part, what servers decide by, is JobSpec.
 struct RunSpec {
@@ -29,8 +40,13 @@ struct RunSpec {
   std::map<std::string, std::string> params;  // what {params.name} stands for
   std::map<std::string, std::string> labels;  // for people; nothing reads them
   std::vector<SecretUse> secrets;
-  std::int64_t shm_bytes = 0;               // 0: the engine's own default
-  std::int64_t disk_bytes = 0;              // asked for; nothing enforces it yet
+  std::int64_t shm_bytes = 0;   // 0: the engine's own default
+  std::int64_t disk_bytes = 0;  // what an item may write; 0: as much as there is
+  Mode mode = Mode::kProcess;
+  // Exit codes. An item that failed with another than one of `retry_on`, if there are some, or with
+  // one of `retry_never`, is not tried again.
+  std::vector<std::int32_t> retry_on = {};
+  std::vector<std::int32_t> retry_never = {};
   std::chrono::milliseconds timeout{0};     // 0: none
   std::chrono::milliseconds grace{10'000};  // between SIGTERM and SIGKILL
   bool operator==(const RunSpec&) const = default;
