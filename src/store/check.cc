@@ -17,6 +17,7 @@ class JobCheck {
     CheckCover();
     for (const StoredChunk& stored : dump_.chunks) CheckStates(stored.chunk);
     CheckLeases();
+    CheckRests();
     CheckOutcomes();
     CheckEnd();
   }
@@ -51,6 +52,9 @@ class JobCheck {
     if (chunk.parked.Intersects(chunk.done | chunk.leased)) {
       Breach(chunk, "a parked item is done or leased");
     }
+    if (chunk.resting.Intersects(chunk.done | chunk.leased | chunk.parked)) {
+      Breach(chunk, "a resting item is done, leased or parked");
+    }
     if (!chunk.done.Contains(chunk.failed)) Breach(chunk, "an item has failed and is not done");
     if (chunk.lost1.Intersects(chunk.suspect)) Breach(chunk, "an item was lost once and twice");
   }
@@ -74,6 +78,26 @@ class JobCheck {
       const auto found = owed.find(stored.chunk.key);
       const Bits sum = found == owed.end() ? Bits(stored.chunk.length()) : found->second;
       if (sum != stored.chunk.leased) Breach(stored.chunk, "what is leased is not what leases owe");
+    }
+  }
+
+  void CheckRests() {
+    std::map<ChunkKey, Bits> due;
+    for (const Rest& rest : dump_.rests) {
+      const ChunkKey key{dump_.job.id, rest.chunk};
+      const Chunk* chunk = FindChunk(key);
+      const std::int64_t offset = chunk == nullptr ? -1 : rest.item - chunk->first_item;
+      if (offset < 0 || offset >= chunk->length()) {
+        Breach("item " + std::to_string(rest.item) + " is due in a chunk that has it not");
+        continue;
+      }
+      Bits& bits = due.try_emplace(key, Bits(chunk->length())).first->second;
+      bits.Set(static_cast<int>(offset));
+    }
+    for (const StoredChunk& stored : dump_.chunks) {
+      const auto found = due.find(stored.chunk.key);
+      const Bits bits = found == due.end() ? Bits(stored.chunk.length()) : found->second;
+      if (bits != stored.chunk.resting) Breach(stored.chunk, "what rests is not what is due");
     }
   }
 
@@ -112,7 +136,9 @@ class JobCheck {
     }
     if (state == JobState::kCancelled) {
       for (const StoredChunk& stored : dump_.chunks) {
-        if (stored.chunk.Free().Any()) Breach(stored.chunk, "has free items in a cancelled job");
+        if (ItemsIn(stored.chunk, ItemState::kWaiting).Any()) {
+          Breach(stored.chunk, "has waiting items in a cancelled job");
+        }
       }
     }
     const bool over = state == JobState::kFinished || state == JobState::kCancelled;

@@ -17,8 +17,8 @@ Bits Of(std::initializer_list<int> items) {
   return bits;
 }
 
-// A job of two chunks. In the first, item 0 is done, 1 failed, 2 leased and 3 free; the second is
-// done and rolled up.
+// A job of three chunks. In the first, item 0 is done, 1 failed, 2 leased and 3 free; the second is
+// done and rolled up; in the third, item 9 rests.
 StoreState Intact() {
   StoreState state;
   state.sessions.push_back({kSession, "m", "p", "pool", {}, SessionState::kAlive});
@@ -26,8 +26,8 @@ StoreState Intact() {
   dump.job.id = kJob;
   dump.job.spec.name = "job";
   dump.job.state = JobState::kActive;
-  dump.job.chunks = 2;
-  dump.job.items = 8;
+  dump.job.chunks = 3;
+  dump.job.items = 12;
   Chunk first = NewChunk({kJob, 0}, 0, 4);
   first.done = Of({0, 1});
   first.failed = Of({1});
@@ -35,7 +35,11 @@ StoreState Intact() {
   first.suspect = Of({2});
   Chunk second = NewChunk({kJob, 1}, 4, 4);
   second.done = Bits::All(4);
-  dump.chunks = {{first, false}, {second, true}};
+  Chunk third = NewChunk({kJob, 2}, 8, 4);
+  third.resting = Of({1});
+  dump.chunks = {{first, false}, {second, true}, {third, false}};
+  dump.tries.push_back({kJob, 9, 1, 0});
+  dump.rests.push_back({9, 2, 1});
   dump.leases.push_back({LeaseId{2, 2}, kSession, {kJob, 0}, 0, Of({2})});
   dump.reports.push_back(
       {LeaseId{2, 2}, 0, {kJob, 0}, 0, ReportKind::kAgent, Of({0, 1, 3}), Of({0, 1}), "body"});
@@ -69,7 +73,7 @@ TEST(CheckConservation, FindsNothingInAnIntactState) {
 TEST(CheckConservation, ChunksMustCoverTheItemsOnce) {
   ExpectBreach("is out of its place", [](JobDump& job) { job.chunks[1].chunk.key.chunk = 2; });
   ExpectBreach("does not begin where", [](JobDump& job) { job.chunks[1].chunk.first_item = 5; });
-  ExpectBreach("its chunks hold 8 items, it has 9", [](JobDump& job) { job.job.items = 9; });
+  ExpectBreach("its chunks hold 12 items, it has 13", [](JobDump& job) { job.job.items = 13; });
 }
 
 TEST(CheckConservation, StatesMustBeApart) {
@@ -78,6 +82,12 @@ TEST(CheckConservation, StatesMustBeApart) {
   ExpectBreach("a parked item is done", [](JobDump& job) { job.chunks[0].chunk.parked.Set(2); });
   ExpectBreach("has failed and is not done",
                [](JobDump& job) { job.chunks[0].chunk.failed.Set(3); });
+  for (const int item : {0, 2}) {
+    ExpectBreach("a resting item is done, leased",
+                 [item](JobDump& job) { job.chunks[0].chunk.resting.Set(item); });
+  }
+  ExpectBreach("a resting item is done, leased or parked",
+               [](JobDump& job) { job.chunks[2].chunk.parked.Set(1); });
   ExpectBreach("was lost once and twice", [](JobDump& job) { job.chunks[0].chunk.lost1.Set(2); });
 }
 
@@ -93,6 +103,17 @@ TEST(CheckConservation, LeasesMustOweWhatIsLeased) {
   ExpectBreach("does not fit its chunk", [](JobDump& job) { job.leases[0].chunk.chunk = 5; });
   ExpectBreach("does not fit its chunk", [](JobDump& job) { job.leases[0].chunk.chunk = -1; });
   ExpectBreach("does not fit its chunk", [](JobDump& job) { job.leases[0].mine = Bits::All(3); });
+}
+
+TEST(CheckConservation, WhatRestsMustBeDue) {
+  ExpectBreach("chunk 2: what rests is not what is due", [](JobDump& job) { job.rests.clear(); });
+  ExpectBreach("chunk 0: what rests is not what is due",
+               [](JobDump& job) { job.rests.push_back({3, 0, 1}); });
+  ExpectBreach("chunk 2: what rests is not what is due",
+               [](JobDump& job) { job.chunks[2].chunk.resting.Clear(1); });
+  for (const Rest& lost : {Rest{9, 1, 1}, Rest{4, 2, 1}, Rest{12, 2, 1}, Rest{9, 7, 1}}) {
+    ExpectBreach("is due in a chunk that has it not", [&](JobDump& job) { job.rests = {lost}; });
+  }
 }
 
 TEST(CheckConservation, LeasesMustHaveALivingSession) {
@@ -135,8 +156,8 @@ TEST(CheckConservation, AFinishedJobMustBeDone) {
                [](JobDump& job) { job.job.state = JobState::kFinished; });
 }
 
-TEST(CheckConservation, ACancelledJobMustHaveNothingFreeOrLeased) {
-  ExpectBreach("chunk 0: has free items in a cancelled job",
+TEST(CheckConservation, ACancelledJobMustHaveNothingWaitingOrLeased) {
+  ExpectBreach("chunk 0: has waiting items in a cancelled job",
                [](JobDump& job) { job.job.state = JobState::kCancelled; });
   ExpectBreach("has leases and is cancelled",
                [](JobDump& job) { job.job.state = JobState::kCancelled; });

@@ -69,8 +69,11 @@ struct MachineFilter {
 struct RunnableJob {
   JobId id;
   std::string project;
-  Resources resources;
-  std::int64_t free_items = 0;  // as of now, in the first chunks that have some; sizes leases
+  Resources resources;           // memory: what its items start with by now
+  std::int64_t free_items = 0;   // as of now, in the first chunks that have some; sizes leases
+  std::int64_t retries_due = 0;  // items that are to be tried again now, up to a bound
+  std::int64_t memory_max = 0;
+  int trial = 0;  // its canary, while none of its items has succeeded; 0: it is not on trial
   bool operator==(const RunnableJob&) const = default;
 };
 
@@ -85,6 +88,17 @@ struct ChunkItems {
   std::int32_t length = 0;
   std::string body;
   bool operator==(const ChunkItems&) const = default;
+};
+
+// A machine, and what speaks against it.
+struct Record {
+  SessionId session;
+  std::string project;
+  std::string pool;
+  std::int64_t attempts = 0;  // that its agent has settled
+  std::int64_t blamed = 0;    // items that failed there and succeeded elsewhere
+  bool aside = false;
+  bool operator==(const Record&) const = default;
 };
 
 enum class ReportKind : std::int16_t {
@@ -157,11 +171,20 @@ struct StoredChunk {
   bool operator==(const StoredChunk&) const = default;
 };
 
+// An item that waits for its retry.
+struct Rest {
+  std::int64_t item = 0;
+  std::int32_t chunk = 0;
+  std::int64_t due_us = 0;  // the store's clock, since 1970
+  bool operator==(const Rest&) const = default;
+};
+
 struct JobDump {
   Job job;
   std::vector<StoredChunk> chunks;  // by number
   std::vector<Lease> leases;        // by id
   std::vector<ItemTry> tries;       // by item
+  std::vector<Rest> rests;          // by item
   std::vector<Report> reports;      // by lease and seq
   std::vector<ChunkStat> stats;     // by chunk and round
   bool operator==(const JobDump&) const = default;

@@ -67,15 +67,31 @@ Bits ItemsToReopen(const Chunk& chunk, const ReopenWhich& which) {
   return items & chunk.done;
 }
 
+namespace {
+
+bool Within(const Bits& part, const Bits& whole) {
+  return whole.Resized(limits::kItemsPerChunk).Contains(part.Resized(limits::kItemsPerChunk));
+}
+
+}  // namespace
+
 std::optional<std::string> WhyRefused(const Settlement& settlement, int length) {
   if (settlement.seq < 0) return "a seq counts from 0";
-  for (const Bits* bits : {&settlement.ok, &settlement.failed, &settlement.back}) {
-    if (bits->FindFrom(length) >= 0) {
+  Bits said(limits::kItemsPerChunk);
+  for (const Bits* plane :
+       {&settlement.ok, &settlement.failed, &settlement.memory, &settlement.back}) {
+    const Bits bits = plane->Resized(limits::kItemsPerChunk);
+    if (bits.FindFrom(length) >= 0) {
       return "an offset lies past the end of the chunk, which has " + std::to_string(length) +
              " items";
     }
+    if (said.Intersects(bits)) return "an item is said to have ended in two ways";
+    said |= bits;
   }
-  const auto items = static_cast<std::size_t>((settlement.ok | settlement.failed).Count());
+  if (!Within(settlement.final, settlement.failed)) return "an item is final and has not failed";
+  if (!Within(settlement.begun, settlement.back)) return "an item had begun and does not come back";
+  const auto items = static_cast<std::size_t>(settlement.ok.Count() + settlement.failed.Count() +
+                                              settlement.memory.Count() + settlement.begun.Count());
   if (settlement.body.size() > kReportFrameBytes + kReportItemBytes * items) {
     return "the body is too large for the items it settles";
   }

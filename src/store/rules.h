@@ -15,9 +15,10 @@
 // What every store decides alike: which call a job's state allows, and how a refusal is worded.
 namespace tidemill {
 
-// Chunks of a cancelled job whose free items are parked in one step; bounds how long they are
-// locked.
+// Chunks of a cancelled job whose waiting items are parked in one step, and items of those that
+// rest, which have rows of their own; bounds how long they are locked.
 inline constexpr int kParkChunks = 1000;
+inline constexpr int kParkResting = 20'000;
 // Chunks whose free items are counted for a runnable job: half a million items are enough to size
 // leases by, and a thousand waiting jobs stay cheap.
 inline constexpr int kFreeSampleChunks = 256;

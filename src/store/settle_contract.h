@@ -79,13 +79,23 @@ TEST_P(StoreTest, WhatComesBackIsFreeAndCostsNoAttempt) {
   EXPECT_TRUE(DumpOf(job).tries.empty());
 }
 
-TEST_P(StoreTest, SuccessWinsOverFailureAndFailureOverReturn) {
-  const JobId job = Sealed({.chunks = {3}});
+TEST_P(StoreTest, WhatIsSaidToHaveEndedInTwoWaysIsRefused) {
+  const JobId job = Sealed({.chunks = {3}, .retries = 1});
   const Lease lease = Take(Joined(), job, 3);
-  Tell(lease, {.ok = Items({0}), .failed = Items({0, 1}), .back = Items({0, 1, 2})});
-  EXPECT_EQ(ChunkOf(job).done, In(3, {0, 1}));
-  EXPECT_EQ(ChunkOf(job).failed, In(3, {1}));
-  EXPECT_EQ(ChunkOf(job).Free(), In(3, {2}));
+  const StoreState before = All();
+  const Bits all = Upto(3), one = Items({1});
+  for (const Settles& lie :
+       {Settles{.ok = all, .failed = one}, Settles{.ok = all, .memory = one},
+        Settles{.back = one, .memory = all}, Settles{.ok = one, .back = all},
+        Settles{.failed = one, .back = all}, Settles{.failed = one, .memory = one}}) {
+    EXPECT_EQ(Tell(lease, lie).refused,
+              (std::vector<Refusal>{{lease.id, 0, "an item is said to have ended in two ways"}}));
+  }
+  EXPECT_EQ(Tell(lease, {.failed = one, .final = all}).refused.at(0).reason,
+            "an item is final and has not failed");
+  EXPECT_EQ(Tell(lease, {.back = one, .begun = all}).refused.at(0).reason,
+            "an item had begun and does not come back");
+  EXPECT_EQ(All(), before);
 }
 
 TEST_P(StoreTest, ACopyOfAReportChangesNothing) {
@@ -126,7 +136,7 @@ TEST_P(StoreTest, AnOffsetPastTheEndIsRefused) {
   const Lease lease = Take(Joined(), job, 4);
   const StoreState before = All();
   for (const Settles& lie : {Settles{.ok = Items({0, 8})}, Settles{.failed = Items({2047})},
-                             Settles{.back = Items({9})}}) {
+                             Settles{.back = Items({9})}, Settles{.memory = Items({8})}}) {
     const SyncResult result = Tell(lease, lie);
     ASSERT_EQ(result.refused.size(), 1u);
     EXPECT_EQ(result.refused[0].lease, lease.id);

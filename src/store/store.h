@@ -42,9 +42,16 @@ class Store {
   // `reason` is for people: why, if no person did it. One that is paused keeps the reason it has;
   // only a paused job has one.
   virtual Result<Job> PauseJob(JobId id, const std::string& reason) = 0;
+  // Ends its trial too: somebody has looked.
   virtual Result<Job> ResumeJob(JobId id) = 0;
   // Nothing new is granted, but by an exchange that is under way; SweepJob carries it out.
   virtual Result<Job> CancelJob(JobId id) = 0;
+  // The job has shown that its items can succeed, or somebody has looked: no longer on trial.
+  virtual Result<void> EndTrial(JobId id) = 0;
+  // Pauses a job that is active and still on trial; of any other, nothing.
+  virtual Result<void> PauseTrial(JobId id, const std::string& reason) = 0;
+  // From now on its items start with so much; less than they do already changes nothing.
+  virtual Result<void> RaiseMemory(JobId id, std::int64_t bytes) = 0;
   // Frees items that are done, for one more round. Answers how many. Said again, it frees those
   // that are done again by then: the one call whose copy is a wish of its own.
   virtual Result<Reopened> ReopenJob(JobId id, const ReopenWhich& which) = 0;
@@ -65,13 +72,17 @@ class Store {
   // From now on the session gets no new leases. kLost: no such session lives in `project` (empty:
   // in any).
   virtual Result<void> Drain(SessionId id, const std::string& project) = 0;
+  // Drains a session that lives, for a reason that people see; of any other, nothing.
+  virtual Result<void> PutAside(SessionId id, const std::string& reason) = 0;
+  // Of the live sessions of projects in which some live one is blamed for something; by id.
+  virtual Result<std::vector<Record>> ListRecords() = 0;
   // kLost: not the pass of a session that lives. kForbidden: it holds no lease of `job`.
   virtual Result<Session> CheckPass(const SessionPass& pass, Duration token_life,
                                     std::optional<JobId> job) = 0;
   // The syncs of many agents. Fails as a whole or not at all.
   virtual Result<ExchangeResult> Run(const Exchange& exchange) = 0;
-  // Ends at most `limit` sessions whose time is over; what they owed is free again, one loss
-  // higher.
+  // Ends at most `limit` sessions whose time is over; what they owed is free again, or rests if it
+  // was tried before, one loss higher.
   virtual Result<Reaped> Reap(int limit) = 0;
 
   // --- reading ---
@@ -82,7 +93,7 @@ class Store {
   virtual Result<std::vector<JobCounts>> CountJobs(const std::vector<JobId>& ids) = 0;
   // Newest first, with numbers below `before`.
   virtual Result<std::vector<Job>> ListJobs(const JobFilter& filter) = 0;
-  // Active jobs with free items, oldest first; so many of each project.
+  // Active jobs with free items or retries that are due, oldest first; so many of each project.
   virtual Result<std::vector<RunnableJob>> ListRunnable(int limit) = 0;
   // Jobs that SweepJob should look at.
   virtual Result<std::vector<JobId>> ListSweepable(int limit) = 0;

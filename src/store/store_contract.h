@@ -5,10 +5,13 @@
 //
 //   INSTANTIATE_TEST_SUITE_P(Memory, StoreTest, testing::Values(StoreMaker(...)));
 #include "store/access_contract.h"
+#include "store/blame_contract.h"
 #include "store/exchange_contract.h"
 #include "store/jobs_contract.h"
 #include "store/loss_contract.h"
 #include "store/machines_contract.h"
 #include "store/pass_contract.h"
 #include "store/reads_contract.h"
+#include "store/retry_contract.h"
 #include "store/settle_contract.h"
+#include "store/trial_contract.h"

@@ -61,6 +61,9 @@ struct Settles {
   Bits failed = Items({});
   Bits back = Items({});
   std::string body = "body";
+  Bits final = Items({});
+  Bits memory = Items({});
+  Bits begun = Items({});
 };
 inline Settlement Settle(LeaseId lease, const Settles& what) {
   Settlement settlement;
@@ -70,9 +73,13 @@ inline Settlement Settle(LeaseId lease, const Settles& what) {
   settlement.failed = what.failed;
   settlement.back = what.back;
   settlement.body = what.body;
+  settlement.final = what.final;
+  settlement.memory = what.memory;
+  settlement.begun = what.begun;
   return settlement;
 }
 
+inline constexpr std::int64_t kGiB = std::int64_t{1} << 30;
 inline constexpr std::chrono::hours kLong{1};
 inline constexpr std::chrono::hours kOver{-1};  // a session with this life is expired at once
 
@@ -80,6 +87,10 @@ struct JobShape {
   std::vector<int> chunks = {8};
   int retries = 0;
   bool open = false;
+  std::chrono::milliseconds retry_wait{0};  // a retry is due at once
+  std::int64_t memory = 0;
+  std::int64_t memory_max = 0;
+  int canary = 0;
 };
 
 inline NewJob JobOf(const std::string& key, const JobShape& shape = {}) {
@@ -88,6 +99,10 @@ inline NewJob JobOf(const std::string& key, const JobShape& shape = {}) {
   job.key = key;
   job.spec.name = "job";
   job.spec.retries = shape.retries;
+  job.spec.retry_wait = shape.retry_wait;
+  job.spec.resources.memory_bytes = shape.memory;
+  job.spec.memory_max = shape.memory_max;
+  job.spec.canary = shape.canary;
   job.spec.document = "{}";
   job.open = shape.open;
   return job;
@@ -203,6 +218,12 @@ class StoreTest : public testing::TestWithParam<StoreMaker> {
     const SyncResult result = Sync(Asks(session, job, items, LeasesOf(session)));
     if (result.grants.size() != 1) throw std::runtime_error("nothing was granted");
     return result.grants[0].lease;
+  }
+  // One item is taken by a new machine, and fails there.
+  Lease FailOne(JobId job) {
+    const Lease lease = Take(Joined(), job, 1);
+    Tell(lease, {.failed = lease.mine.Resized(limits::kItemsPerChunk)});
+    return lease;
   }
   std::vector<LeaseId> LeasesOf(SessionId session) {
     std::vector<LeaseId> ids;

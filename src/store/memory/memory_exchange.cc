@@ -5,6 +5,7 @@
 
 #include "model/token.h"
 #include "store/memory/memory_store.h"
+#include "store/retries.h"
 #include "store/rules.h"
 
 namespace tidemill {
@@ -13,7 +14,8 @@ namespace tidemill {
 // are granted. What is settled by one agent can so be granted to another at once.
 class MemoryStore::ExchangeRun {
  public:
-  ExchangeRun(MemoryStore& store, const Exchange& exchange) : store_(store), exchange_(exchange) {
+  ExchangeRun(MemoryStore& store, const Exchange& exchange)
+      : store_(store), exchange_(exchange), now_us_(store.clock_us_()) {
     result_.syncs.resize(exchange.syncs.size());
   }
 
@@ -37,6 +39,12 @@ class MemoryStore::ExchangeRun {
   }
 
  private:
+  // A sync that may get a lease, and what it asks for.
+  struct Want {
+    std::size_t sync = 0;
+    const Ask* ask = nullptr;
+  };
+
   Chunk& ChunkOf(ChunkKey key) { return store_.jobs_.at(key.job).chunks[key.chunk].chunk; }
 
   void Renew(std::size_t i) {
@@ -50,7 +58,10 @@ class MemoryStore::ExchangeRun {
       return;
     }
     SessionRow& row = found->second;
-    row.seen_us = store_.clock_us_();
+    row.seen_us = now_us_;
+    for (const Settlement& settlement : order.settlements) {
+      row.attempts += settlement.ok.Count() + settlement.failed.Count();
+    }
     row.expires_us = row.seen_us + order.life.count();
     if (order.status) row.status = order.status;
     result.draining = row.session.state == SessionState::kDraining;
@@ -66,7 +77,7 @@ class MemoryStore::ExchangeRun {
         break;
       case TokenTurn::kPromote:
         row.token = std::exchange(row.next_token, {});
-        row.token_us = store_.clock_us_();
+        row.token_us = now_us_;
         break;
       case TokenTurn::kOffer:
         row.next_token = HashToken(order.spare);
@@ -108,35 +119,53 @@ class MemoryStore::ExchangeRun {
       return;
     }
     Chunk& chunk = ChunkOf(lease.chunk);
-    const Bits exhausted = CountFailures(chunk, masks.failed);
-    const Bits ended = ApplySettlement(chunk, masks, exhausted);
+    const Bits exhausted = CountTries(chunk, lease, masks);
+    const Bits ended = ApplySettlement(chunk, masks, exhausted, lease.tried);
     if (masks.settled().Any()) {
       store_.reports_[{lease.id, settlement.seq}] =
           Report{lease.id,           settlement.seq,  lease.chunk, lease.round,
                  ReportKind::kAgent, masks.settled(), ended,       settlement.body};
     }
     lease.mine -= masks.all();
-    Note(chunk, masks.all(), ended);
+    result_.outcomes += ended.Count();
+    if (masks.back.Any()) freed_.insert(chunk.key.job);
+    if (ended.Any() && chunk.AllDone()) chunk_done_.insert(chunk.key.job);
   }
 
-  // Those that have no retries left.
-  Bits CountFailures(const Chunk& chunk, const Bits& failed) {
-    const int retries = store_.jobs_.at(chunk.key.job).job.spec.retries;
+  // Those that are not tried again.
+  Bits CountTries(const Chunk& chunk, const Lease& lease, const SettleMasks& masks) {
+    const RetryRules rules = RulesOf(store_.jobs_.at(chunk.key.job).job.spec);
     Bits exhausted(chunk.length());
-    for (const int offset : failed.Indexes()) {
-      const std::int64_t item = chunk.first_item + offset;
-      ItemTry& item_try = store_.tries_[{chunk.key.job, item}];
-      item_try.job = chunk.key.job;
-      item_try.item = item;
-      if (++item_try.attempts > retries) exhausted.Set(offset);
+    const auto rest = [&](int offset, TryRow& row, std::optional<Duration> wait) {
+      if (!wait) {
+        exhausted.Set(offset);
+        return;
+      }
+      row.due_us = now_us_ + wait->count();
+      if (*wait == Duration::zero()) freed_.insert(chunk.key.job);
+    };
+    for (const int offset : masks.failed.Indexes()) {
+      TryRow& row = store_.TryOf(chunk, offset);
+      rest(offset, row, CountFailure(row, rules, lease, masks.final.Get(offset)));
+    }
+    for (const int offset : masks.memory.Indexes()) {
+      TryRow& row = store_.TryOf(chunk, offset);
+      rest(offset, row, CountOutOfMemory(row, rules, lease));
+    }
+    if (!lease.tried) return exhausted;
+    for (const int offset : masks.back.Indexes()) {
+      rest(offset, store_.TryOf(chunk, offset), Duration::zero());
+    }
+    for (const int offset : masks.ok.Indexes()) {
+      Blame(BlamedBy(store_.TryOf(chunk, offset), lease));
     }
     return exhausted;
   }
 
-  void Note(const Chunk& chunk, const Bits& given_up, const Bits& ended) {
-    result_.outcomes += ended.Count();
-    if ((given_up - ended).Any()) freed_.insert(chunk.key.job);
-    if (ended.Any() && chunk.AllDone()) chunk_done_.insert(chunk.key.job);
+  void Blame(SessionId session) {
+    const auto found = store_.sessions_.find(session);
+    if (found == store_.sessions_.end()) return;
+    if (found->second.session.state != SessionState::kDead) ++found->second.blamed;
   }
 
   void Leave(SessionId session) {
@@ -147,14 +176,14 @@ class MemoryStore::ExchangeRun {
         continue;
       }
       Chunk& chunk = ChunkOf(lease.chunk);
-      const Bits none(chunk.length());
-      ApplySettlement(chunk, {none, none, lease.mine}, none);
+      const SettleMasks masks = AllBack(lease.mine);
+      ApplySettlement(chunk, masks, CountTries(chunk, lease, masks), lease.tried);
       freed_.insert(chunk.key.job);
       it = store_.leases_.erase(it);
     }
     SessionRow& row = store_.sessions_.at(session);
     row.session.state = SessionState::kDead;
-    row.dead_us = store_.clock_us_();
+    row.dead_us = now_us_;
   }
 
   tidemill::Grant GrantOf(const Lease& lease) {
@@ -162,7 +191,7 @@ class MemoryStore::ExchangeRun {
     tidemill::Grant grant{lease, chunk.first_item, {}};
     for (const int offset : lease.mine.Indexes()) {
       const auto found = store_.tries_.find({lease.chunk.job, chunk.first_item + offset});
-      if (found != store_.tries_.end()) grant.tries.push_back(found->second);
+      if (found != store_.tries_.end()) grant.tries.push_back(found->second.counts);
     }
     return grant;
   }
@@ -203,40 +232,103 @@ class MemoryStore::ExchangeRun {
   // matter.
   void GrantAll(std::size_t choice) {
     std::map<SessionId, std::size_t> wanted;
-    std::vector<std::size_t> wants;
+    std::map<JobId, std::vector<Want>> wants;
     for (std::size_t i = 0; i < exchange_.syncs.size(); ++i) {
       const SyncOrder& order = exchange_.syncs[i];
       if (choice >= order.asks.size()) continue;
       if (!MayHave(order, result_.syncs[i], wanted[order.session])) continue;
-      if (IsOfAnother(result_.syncs[i].project, order.asks[choice].job)) continue;
+      const Ask& ask = order.asks[choice];
+      if (IsOfAnother(result_.syncs[i].project, ask.job)) continue;
       ++wanted[order.session];
-      wants.push_back(i);
+      wants[ask.job].push_back({i, &ask});
     }
-    for (const std::size_t i : wants) Grant(i, exchange_.syncs[i].asks[choice]);
+    for (const auto& [job, job_wants] : wants) GrantJob(job, job_wants);
   }
 
-  void Grant(std::size_t i, const Ask& ask) {
-    const SyncOrder& order = exchange_.syncs[i];
-    SyncResult& result = result_.syncs[i];
-    Chunk* chunk = FindFree(ask.job);
-    if (chunk == nullptr) {
-      dry_.insert(ask.job);
-      return;
+  // Items that are to be tried again go first. What is left over is asked for again soon if it is
+  // due and fits, but for a while belongs to others.
+  void GrantJob(JobId job, const std::vector<Want>& wants) {
+    std::vector<DueItem> due = DueItems(job, LargestRoom(AsksOf(wants)), kDueRows);
+    std::vector<Want> left;
+    for (const Want& want : wants) {
+      if (!GrantRetries(want, due) && !GrantFree(want)) left.push_back(want);
     }
+    if (left.empty()) return;
+    const bool waits = !DueItems(job, LargestRoom(AsksOf(left)), 1).empty();
+    (waits ? freed_ : dry_).insert(job);
+  }
+
+  static std::vector<const Ask*> AsksOf(const std::vector<Want>& wants) {
+    std::vector<const Ask*> asks;
+    for (const Want& want : wants) asks.push_back(want.ask);
+    return asks;
+  }
+
+  bool IsActive(JobId job) const {
+    const auto found = store_.jobs_.find(job);
+    return found != store_.jobs_.end() && found->second.job.state == JobState::kActive;
+  }
+
+  // Those due longest first.
+  std::vector<DueItem> DueItems(JobId job, std::int64_t room, std::size_t most) const {
+    std::vector<DueItem> due;
+    if (!IsActive(job)) return due;
+    for (auto it = store_.tries_.lower_bound({job, 0});
+         it != store_.tries_.end() && it->first.first == job; ++it) {
+      const TryRow& row = it->second;
+      if (!row.due_us || *row.due_us > now_us_ || row.counts.memory_bytes > room) continue;
+      due.push_back({row.counts.item, row.chunk, row.counts.memory_bytes, row.counts.lost >= 2,
+                     row.blamed, Duration(now_us_ - *row.due_us)});
+    }
+    std::stable_sort(due.begin(), due.end(),
+                     [](const DueItem& a, const DueItem& b) { return a.overdue > b.overdue; });
+    due.resize(std::min(due.size(), most));
+    return due;
+  }
+
+  bool GrantRetries(const Want& want, std::vector<DueItem>& due) {
+    const SessionId session = exchange_.syncs[want.sync].session;
+    const std::vector<std::size_t> picked = PickRetries(due, *want.ask, session);
+    if (picked.empty()) return false;
+    Chunk& chunk = ChunkOf({want.ask->job, due[picked.front()].chunk});
+    Bits items(chunk.length());
+    for (const std::size_t i : picked) {
+      const int offset = static_cast<int>(due[i].item - chunk.first_item);
+      items.Set(offset);
+      store_.TryOf(chunk, offset).due_us.reset();
+    }
+    GrantResting(chunk, items);
+    const std::int64_t memory = std::max(due[picked.front()].memory_bytes, want.ask->memory_bytes);
+    for (auto it = picked.rbegin(); it != picked.rend(); ++it) {
+      due.erase(due.begin() + static_cast<std::ptrdiff_t>(*it));
+    }
+    Give(want, {want.ask->lease, session, chunk.key, chunk.round, items, memory, true});
+    return true;
+  }
+
+  // False if nothing is free.
+  bool GrantFree(const Want& want) {
+    const Ask& ask = *want.ask;
+    Chunk* chunk = FindFree(ask.job);
+    if (chunk == nullptr) return false;
     const Bits items = PickItems(*chunk, ask.max_items);
-    if (items.None()) return;
+    if (items.None()) return true;
     GrantItems(*chunk, items);
-    const Lease lease{ask.lease, order.session, chunk->key, chunk->round, items};
-    store_.leases_[lease.id] = lease;
-    result.grants.push_back(GrantOf(lease));
+    Give(want, {ask.lease, exchange_.syncs[want.sync].session, chunk->key, chunk->round, items,
+                ask.memory_bytes, false});
     result_.cursors[ask.job] = chunk->key.chunk;
+    return true;
+  }
+
+  void Give(const Want& want, const Lease& lease) {
+    store_.leases_[lease.id] = lease;
+    result_.syncs[want.sync].grants.push_back(GrantOf(lease));
   }
 
   // From the cursor on, then from the start.
   Chunk* FindFree(JobId job) {
-    const auto found = store_.jobs_.find(job);
-    if (found == store_.jobs_.end() || found->second.job.state != JobState::kActive) return nullptr;
-    std::vector<StoredChunk>& chunks = found->second.chunks;
+    if (!IsActive(job)) return nullptr;
+    std::vector<StoredChunk>& chunks = store_.jobs_.at(job).chunks;
     const auto cursor = exchange_.cursors.find(job);
     std::size_t from = cursor == exchange_.cursors.end() ? 0 : std::max(cursor->second, 0);
     if (from >= chunks.size()) from = 0;
@@ -249,6 +341,7 @@ class MemoryStore::ExchangeRun {
 
   MemoryStore& store_;
   const Exchange& exchange_;
+  const std::int64_t now_us_;
   ExchangeResult result_;
   std::set<JobId> dry_;
   std::set<JobId> freed_;
@@ -259,121 +352,6 @@ class MemoryStore::ExchangeRun {
 Result<ExchangeResult> MemoryStore::Run(const Exchange& exchange) {
   const std::lock_guard lock(mutex_);
   return ExchangeRun(*this, exchange).Run();
-}
-
-SessionTokens MemoryStore::TokensOf(const SessionRow& row) const {
-  return {row.token, row.next_token, Duration(clock_us_() - row.token_us)};
-}
-
-Result<Session> MemoryStore::Join(const NewSession& session) {
-  const std::lock_guard lock(mutex_);
-  const std::string key = HashToken(session.machine_key);
-  const auto known = sessions_.find(session.id);
-  if (known != sessions_.end()) {
-    SessionRow& row = known->second;
-    if (row.machine_key != key || !IsSamePlace(row.session, session)) {
-      return OtherMachineKey(session.machine);
-    }
-    Session found = row.session;
-    if (row.token.empty()) found.state = SessionState::kDead;
-    if (found.state != SessionState::kDead) row.next_token = HashToken(session.token);
-    return found;
-  }
-  std::vector<SessionRow*> others;
-  for (auto& [id, row] : sessions_) {
-    const Session& other = row.session;
-    if (other.state == SessionState::kDead || other.project != session.project ||
-        other.pool != session.pool || other.machine != session.machine) {
-      continue;
-    }
-    if (row.machine_key != key) return OtherMachineKey(session.machine);
-    others.push_back(&row);
-  }
-  for (SessionRow* row : others) {
-    row->expires_us = std::min(row->expires_us, clock_us_() - 1);
-    row->token.clear();
-    row->next_token.clear();
-  }
-  SessionRow& row = sessions_[session.id];
-  row.session = Session{session.id,   session.machine, session.project,
-                        session.pool, session.shape,   SessionState::kAlive};
-  row.joined_us = row.seen_us = row.token_us = clock_us_();
-  row.expires_us = row.joined_us + session.life.count();
-  row.machine_key = key;
-  row.token = HashToken(session.token);
-  row.address = session.address;
-  return row.session;
-}
-
-Result<Session> MemoryStore::CheckPass(const SessionPass& pass, Duration token_life,
-                                       std::optional<JobId> job) {
-  const std::lock_guard lock(mutex_);
-  const auto found = sessions_.find(pass.session);
-  if (found == sessions_.end() || found->second.session.state == SessionState::kDead ||
-      !IsGood(TokensOf(found->second), HashToken(pass.token), token_life)) {
-    return NotYourPass();
-  }
-  const bool holds = !job || std::any_of(leases_.begin(), leases_.end(), [&](const auto& entry) {
-    return entry.second.session == pass.session && entry.second.chunk.job == *job;
-  });
-  if (!holds) return NoLeaseOf(*job);
-  return found->second.session;
-}
-
-Result<void> MemoryStore::Drain(SessionId id, const std::string& project) {
-  const std::lock_guard lock(mutex_);
-  const auto found = sessions_.find(id);
-  if (found == sessions_.end() || found->second.session.state == SessionState::kDead ||
-      (!project.empty() && found->second.session.project != project)) {
-    return NoSuchSession(id);
-  }
-  found->second.session.state = SessionState::kDraining;
-  return {};
-}
-
-void MemoryStore::LoseLease(const Lease& lease, Reaped& reaped) {
-  Chunk& chunk = jobs_.at(lease.chunk.job).chunks[lease.chunk.chunk].chunk;
-  const LossMasks masks = LossesOf(chunk, lease.mine);
-  Bits exhausted(chunk.length());
-  for (const int offset : (masks.twice | masks.more).Indexes()) {
-    const std::int64_t item = chunk.first_item + offset;
-    ItemTry& item_try = tries_[{lease.chunk.job, item}];
-    item_try.job = lease.chunk.job;
-    item_try.item = item;
-    item_try.lost = masks.twice.Get(offset) ? 2 : item_try.lost + 1;
-    if (item_try.lost >= limits::kMaxLost) exhausted.Set(offset);
-  }
-  const Bits ended = ApplyLoss(chunk, masks, exhausted);
-  if (ended.Any()) {
-    reports_[{lease.id, kReaperSeq}] = Report{
-        lease.id, kReaperSeq, lease.chunk, lease.round, ReportKind::kLostLimit, ended, ended, {}};
-  }
-  reaped.items_lost += lease.mine.Count();
-  reaped.items_failed += ended.Count();
-}
-
-Result<Reaped> MemoryStore::Reap(int limit) {
-  const std::lock_guard lock(mutex_);
-  Reaped reaped;
-  std::set<JobId> jobs;
-  for (auto& [id, row] : sessions_) {
-    if (static_cast<int>(reaped.sessions.size()) == limit) break;
-    if (row.session.state == SessionState::kDead || row.expires_us >= clock_us_()) continue;
-    row.session.state = SessionState::kDead;
-    row.dead_us = clock_us_();
-    reaped.sessions.push_back(id);
-    for (auto it = leases_.begin(); it != leases_.end();) {
-      if (it->second.session != id) {
-        ++it;
-        continue;
-      }
-      LoseLease(it->second, reaped);
-      jobs.insert(it->second.chunk.job);
-      it = leases_.erase(it);
-    }
-  }
-  reaped.jobs.assign(jobs.begin(), jobs.end());
-  return reaped;
 }
 
 }  // namespace tidemill

@@ -59,14 +59,28 @@ Result<std::vector<Job>> MemoryStore::ListJobs(const JobFilter& filter) {
   return jobs;
 }
 
+std::int64_t MemoryStore::CountDue(JobId job) const {
+  std::int64_t due = 0;
+  const std::int64_t now_us = clock_us_();
+  for (auto it = tries_.lower_bound({job, 0}); it != tries_.end() && it->first.first == job; ++it) {
+    if (it->second.due_us && *it->second.due_us <= now_us && due < kDueSample) ++due;
+  }
+  return due;
+}
+
 Result<std::vector<RunnableJob>> MemoryStore::ListRunnable(int limit) {
   const std::lock_guard lock(mutex_);
   std::vector<RunnableJob> runnable;
   std::map<std::string, int> listed;  // of each project
   for (const auto& [id, row] : jobs_) {
-    if (row.job.state != JobState::kActive || !row.AnyFree()) continue;
+    if (row.job.state != JobState::kActive) continue;
+    RunnableJob job{.id = id, .project = row.job.project, .resources = row.job.spec.resources};
+    job.retries_due = CountDue(id);
+    if (!row.AnyFree() && job.retries_due == 0) continue;
     if (++listed[row.job.project] > limit) continue;
-    RunnableJob job{id, row.job.project, row.job.spec.resources, 0};
+    job.resources.memory_bytes = row.job.memory_bytes;
+    job.memory_max = row.job.spec.memory_max;
+    job.trial = row.job.trial ? row.job.spec.canary : 0;
     int left = kFreeSampleChunks;
     for (const StoredChunk& stored : row.chunks) {
       if (stored.chunk.Free().None()) continue;

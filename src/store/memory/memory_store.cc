@@ -18,6 +18,21 @@ bool MemoryStore::JobRow::AnyFree() const {
                      [](const StoredChunk& stored) { return stored.chunk.Free().Any(); });
 }
 
+bool MemoryStore::JobRow::AnyWaiting() const {
+  return std::any_of(chunks.begin(), chunks.end(), [](const StoredChunk& stored) {
+    return ItemsIn(stored.chunk, ItemState::kWaiting).Any();
+  });
+}
+
+TryRow& MemoryStore::TryOf(const Chunk& chunk, int offset) {
+  const std::int64_t item = chunk.first_item + offset;
+  TryRow& row = tries_[{chunk.key.job, item}];
+  row.counts.job = chunk.key.job;
+  row.counts.item = item;
+  row.chunk = chunk.key.chunk;
+  return row;
+}
+
 Result<MemoryStore::JobRow*> MemoryStore::Row(JobId id) {
   const auto found = jobs_.find(id);
   if (found == jobs_.end()) return NoSuchJob(id);
@@ -38,7 +53,9 @@ Result<Job> MemoryStore::CreateJob(const NewJob& job) {
                 .key = job.key,
                 .spec = job.spec,
                 .open = job.open,
-                .created_ms = clock_us_() / 1000};
+                .created_ms = clock_us_() / 1000,
+                .memory_bytes = job.spec.resources.memory_bytes,
+                .trial = job.spec.canary > 0};
   row.touched_us = clock_us_();
   return row.job;
 }
@@ -93,6 +110,7 @@ Result<Job> MemoryStore::Move(JobId id, JobState from, JobState to, const std::s
     ++change_;
   }
   if (row->job.state != to) return WrongStateConflict(row->job);
+  if (to == JobState::kActive) row->job.trial = false;
   return row->job;
 }
 
@@ -102,6 +120,34 @@ Result<Job> MemoryStore::PauseJob(JobId id, const std::string& reason) {
 
 Result<Job> MemoryStore::ResumeJob(JobId id) {
   return Move(id, JobState::kPaused, JobState::kActive, "");
+}
+
+Result<void> MemoryStore::EndTrial(JobId id) {
+  const std::lock_guard lock(mutex_);
+  const auto found = jobs_.find(id);
+  if (found != jobs_.end()) found->second.job.trial = false;
+  return {};
+}
+
+Result<void> MemoryStore::PauseTrial(JobId id, const std::string& reason) {
+  const std::lock_guard lock(mutex_);
+  const auto found = jobs_.find(id);
+  if (found == jobs_.end()) return {};
+  Job& job = found->second.job;
+  if (job.state != JobState::kActive || !job.trial) return {};
+  job.state = JobState::kPaused;
+  job.reason = reason;
+  ++change_;
+  return {};
+}
+
+Result<void> MemoryStore::RaiseMemory(JobId id, std::int64_t bytes) {
+  const std::lock_guard lock(mutex_);
+  const auto found = jobs_.find(id);
+  if (found == jobs_.end()) return {};
+  Job& job = found->second.job;
+  job.memory_bytes = std::max(job.memory_bytes, bytes);
+  return {};
 }
 
 Result<Job> MemoryStore::CancelJob(JobId id) {
@@ -163,6 +209,21 @@ void MemoryStore::Revoke(JobRow& row, std::vector<SessionId>& revoked) {
   revoked.assign(sessions.begin(), sessions.end());
 }
 
+void MemoryStore::ParkSome(JobRow& row) {
+  int chunks_left = kParkChunks;
+  int resting_left = kParkResting;
+  for (StoredChunk& stored : row.chunks) {
+    Chunk& chunk = stored.chunk;
+    if (ItemsIn(chunk, ItemState::kWaiting).None()) continue;
+    if (chunks_left-- == 0) break;
+    const Bits resting = chunk.resting;
+    if (resting.Count() > resting_left) continue;
+    resting_left -= resting.Count();
+    for (const int offset : resting.Indexes()) TryOf(chunk, offset).due_us.reset();
+    ParkWaiting(chunk);
+  }
+}
+
 Result<Swept> MemoryStore::SweepJob(JobId id) {
   const std::lock_guard lock(mutex_);
   TIDEMILL_TRY(JobRow * row, Row(id));
@@ -170,16 +231,11 @@ Result<Swept> MemoryStore::SweepJob(JobId id) {
   Swept swept;
   if (job.state == JobState::kCancelling) {
     Revoke(*row, swept.revoked);
-    int left = kParkChunks;
-    for (StoredChunk& stored : row->chunks) {
-      if (stored.chunk.Free().None()) continue;
-      if (left-- == 0) break;
-      ParkFree(stored.chunk);
-    }
+    ParkSome(*row);
     const bool leased = std::any_of(leases_.begin(), leases_.end(), [id](const auto& entry) {
       return entry.second.chunk.job == id;
     });
-    if (!leased && !row->AnyFree()) job.state = JobState::kCancelled;
+    if (!leased && !row->AnyWaiting()) job.state = JobState::kCancelled;
     swept.again = job.state == JobState::kCancelling;
   } else if (MayFinish(job) && row->AllDone()) {
     job.state = JobState::kFinished;
@@ -266,7 +322,10 @@ Result<StoreState> MemoryStore::Dump(std::optional<JobId> only, Bodies bodies) {
   for (const auto& [id, row] : sessions_) {
     if (!only || holders.contains(id)) state.sessions.push_back(row.session);
   }
-  for (const auto& [key, item_try] : tries_) add(key.first, &JobDump::tries, item_try);
+  for (const auto& [key, row] : tries_) {
+    add(key.first, &JobDump::tries, row.counts);
+    if (row.due_us) add(key.first, &JobDump::rests, Rest{key.second, row.chunk, *row.due_us});
+  }
   for (const auto& [key, report] : reports_) add(report.chunk.job, &JobDump::reports, report);
   for (const auto& [key, stat] : stats_) add(stat.chunk.job, &JobDump::stats, stat);
   if (bodies == Bodies::kWith) return state;

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "store/access_store.h"
+#include "store/retries.h"
 #include "store/rules.h"
 #include "store/store.h"
 
@@ -32,12 +33,18 @@ class MemoryStore : public Store, public AccessStore {
   Result<Job> PauseJob(JobId id, const std::string& reason) override;
   Result<Job> ResumeJob(JobId id) override;
   Result<Job> CancelJob(JobId id) override;
+  Result<void> EndTrial(JobId id) override;
+  Result<void> PauseTrial(JobId id, const std::string& reason) override;
+  Result<void> RaiseMemory(JobId id, std::int64_t bytes) override;
   Result<Reopened> ReopenJob(JobId id, const ReopenWhich& which) override;
   Result<Swept> SweepJob(JobId id) override;
   Result<std::int64_t> DropStale(Duration age) override;
 
   Result<Session> Join(const NewSession& session) override;
   Result<void> Drain(SessionId id, const std::string& project) override;
+  Result<void> PutAside(SessionId id, const std::string& reason) override;
+  // Not the access store's Record, which writes an audit's row.
+  Result<std::vector<tidemill::Record>> ListRecords() override;
   Result<Session> CheckPass(const SessionPass& pass, Duration token_life,
                             std::optional<JobId> job) override;
   Result<ExchangeResult> Run(const Exchange& exchange) override;
@@ -95,6 +102,7 @@ class MemoryStore : public Store, public AccessStore {
     std::int64_t touched_us = 0;
     bool AllDone() const;
     bool AnyFree() const;
+    bool AnyWaiting() const;
     Counts Count() const;
   };
   struct SessionRow {
@@ -109,6 +117,8 @@ class MemoryStore : public Store, public AccessStore {
     std::string next_token;
     std::int64_t token_us = 0;
     std::string address;
+    std::int64_t attempts = 0;
+    std::int64_t blamed = 0;
   };
   struct TokenRow {
     Token token;
@@ -127,7 +137,11 @@ class MemoryStore : public Store, public AccessStore {
   Result<JobRow*> Row(JobId id);
   Result<Job> Move(JobId id, JobState from, JobState to, const std::string& reason);
   void Revoke(JobRow& row, std::vector<SessionId>& revoked);
-  void LoseLease(const Lease& lease, Reaped& reaped);
+  void ParkSome(JobRow& row);
+  void LoseLease(const Lease& lease, std::int64_t now_us, Reaped& reaped);
+  // What is kept of an item, from now on if there was nothing.
+  TryRow& TryOf(const Chunk& chunk, int offset);
+  std::int64_t CountDue(JobId job) const;
   std::int64_t NowMs() const { return clock_us_() / 1000; }
   SessionTokens TokensOf(const SessionRow& row) const;
   bool IsGoodNow(const Token& token) const;
@@ -142,7 +156,7 @@ class MemoryStore : public Store, public AccessStore {
   std::int64_t last_job_ = 0;  // a number is never used again, though its draft was dropped
   std::map<SessionId, SessionRow> sessions_;
   std::map<LeaseId, Lease> leases_;
-  std::map<std::pair<JobId, std::int64_t>, ItemTry> tries_;
+  std::map<std::pair<JobId, std::int64_t>, TryRow> tries_;
   std::map<std::pair<LeaseId, std::int32_t>, Report> reports_;
   std::map<std::pair<ChunkKey, std::int32_t>, ChunkStat> stats_;
   std::int64_t change_ = 0;

@@ -228,6 +228,11 @@ void Transaction::Send(const Statement& statement, const Params& params) {
   connection_.Send(statement, params);
 }
 
+void Transaction::Tell(const Statement& statement, const Params& params) {
+  Begin();
+  connection_.Send(statement, params, true);
+}
+
 Result<std::vector<Rows>> Transaction::Flush() {
   auto answers = connection_.Flush();
   // The transaction was still open, so whatever broke, nothing has happened.

@@ -77,6 +77,8 @@ class Transaction {
   Transaction& operator=(const Transaction&) = delete;
 
   void Send(const Statement& statement, const Params& params = {});
+  // The same of a statement whose answer nobody needs: it is not among those of the next Flush.
+  void Tell(const Statement& statement, const Params& params);
   Result<std::vector<Rows>> Flush();
   // Sends what is queued together with the COMMIT.
   Result<std::vector<Rows>> Commit();

@@ -20,29 +20,15 @@ std::uint64_t Setting(const char* name, std::uint64_t otherwise) {
   return value == nullptr ? otherwise : std::strtoull(value, nullptr, 10);
 }
 
-// What may differ: the times.
-Job Plain(Job job) {
-  job.created_ms = 0;
-  return job;
-}
-std::vector<Job> Plain(std::vector<Job> jobs) {
-  for (Job& job : jobs) job.created_ms = 0;
-  return jobs;
-}
-std::pair<Job, Counts> Plain(const JobCounts& counts) { return {Plain(counts.job), counts.counts}; }
+// Both have one clock, so that nothing may differ.
+std::pair<Job, Counts> Plain(const JobCounts& counts) { return {counts.job, counts.counts}; }
 std::vector<std::pair<Job, Counts>> Plain(const std::vector<JobCounts>& all) {
   std::vector<std::pair<Job, Counts>> plain;
   for (const JobCounts& counts : all) plain.push_back(Plain(counts));
   return plain;
 }
-std::vector<ListedMachine> Plain(std::vector<ListedMachine> machines) {
-  for (ListedMachine& machine : machines) machine.joined_ms = machine.seen_ms = 0;
-  return machines;
-}
-std::int64_t Plain(const ChangeMark& mark) { return mark.seq; }
-StoreState Plain(StoreState state) {
-  for (JobDump& dump : state.jobs) dump.job.created_ms = 0;
-  return state;
+std::pair<std::int64_t, std::int64_t> Plain(const ChangeMark& mark) {
+  return {mark.seq, mark.clock_us};
 }
 template <typename T>
 const T& Plain(const T& value) {
@@ -53,21 +39,29 @@ const T& Plain(const T& value) {
 struct Seen {
   std::int64_t calls = 0, outcomes = 0, refused = 0, given_again = 0, revoked = 0, lost = 0,
                lost_limit = 0, finished = 0, cancelled = 0, reopened = 0, rolled = 0, dropped = 0,
-               troubles = 0;
+               troubles = 0, retried = 0, larger = 0, rested = 0, blamed = 0;
 };
 
 class Differential {
  public:
-  Differential(std::uint64_t seed, PostgresStore& postgres, Seen& seen)
-      : random_(seed), postgres_(postgres), seen_(seen), lossy_(random_.Chance(0.4)) {}
+  Differential(std::uint64_t seed, TestDatabase& database, PostgresStore& postgres, Seen& seen)
+      : random_(seed),
+        database_(database),
+        postgres_(postgres),
+        seen_(seen),
+        lossy_(random_.Chance(0.4)) {
+    database_.SetClock(now_us_);
+  }
 
   // True while the stores agree.
   bool Step() {
     ++seen_.calls;
+    if (Chance(0.3)) PassTime();
     Call();
-    const StoreState expected = Plain(Must(memory_.Dump({}, Bodies::kWith)));
-    const StoreState actual = Plain(Must(postgres_.Dump({}, Bodies::kWith)));
+    const StoreState expected = Must(memory_.Dump({}, Bodies::kWith));
+    const StoreState actual = Must(postgres_.Dump({}, Bodies::kWith));
     same_ = same_ && CompareStates(expected, actual);
+    for (const JobDump& dump : actual.jobs) seen_.rested += !dump.rests.empty();
     for (const std::string& breach : CheckConservation(actual)) {
       ADD_FAILURE() << breach;
       same_ = false;
@@ -115,10 +109,19 @@ class Differential {
       EXPECT_TRUE(a.chunks == b.chunks) << "other chunks";
       EXPECT_TRUE(a.leases == b.leases) << "other leases";
       EXPECT_TRUE(a.tries == b.tries) << "other tries";
+      EXPECT_TRUE(a.rests == b.rests) << "others rest";
       EXPECT_TRUE(a.reports == b.reports) << "other reports";
       EXPECT_TRUE(a.stats == b.stats) << "other stats";
     }
     return false;
+  }
+
+  // Moments, or long enough for most retries, or for all.
+  void PassTime() {
+    const double dice = random_.Unit();
+    const int most = dice < 0.5 ? 1000 : dice < 0.9 ? 5'000'000 : 100'000'000;
+    now_us_ += 1 + Below(most);
+    database_.SetClock(now_us_);
   }
 
   int Below(int bound) {
@@ -161,7 +164,12 @@ class Differential {
   }
 
   void Create() {
-    const NewJob job = JobOf(std::to_string(Below(6)), {.retries = Below(3), .open = Chance(0.3)});
+    JobShape shape{.retries = Below(3), .open = Chance(0.3)};
+    shape.retry_wait = std::chrono::milliseconds(Chance(0.4) ? 0 : 1 + Below(20'000));
+    shape.memory = Below(3);
+    shape.memory_max = Chance(0.5) ? 0 : Below(16);
+    shape.canary = Below(3);
+    const NewJob job = JobOf(std::to_string(Below(6)), shape);
     const auto made = Both("CreateJob", [&](Store& store) { return store.CreateJob(job); });
     if (made) jobs_.insert(made->id);
   }
@@ -196,7 +204,18 @@ class Differential {
   void ChangeJob() {
     const JobId id = AnyJob();
     const std::string reason = Chance(0.5) ? "" : "reason " + std::to_string(Below(3));
-    switch (Below(8)) {
+    switch (Below(11)) {
+      case 8:
+        Both("EndTrial", [&](Store& store) { return store.EndTrial(id); });
+        return;
+      case 9:
+        Both("PauseTrial", [&](Store& store) { return store.PauseTrial(id, reason); });
+        return;
+      case 10: {
+        const int bytes = Below(8);
+        Both("RaiseMemory", [&](Store& store) { return store.RaiseMemory(id, bytes); });
+        return;
+      }
       case 0:
         Both("CloseJob", [&](Store& store) { return store.CloseJob(id); });
         return;
@@ -251,7 +270,12 @@ class Differential {
   void Read() {
     const JobId id = AnyJob();
     const int limit = Below(6);
-    switch (Below(13)) {
+    switch (Below(14)) {
+      case 13: {
+        const auto records = Both("ListRecords", [](Store& store) { return store.ListRecords(); });
+        if (records) seen_.blamed += !records->empty();
+        return;
+      }
       case 9:
         Both("CountJobs", [&](Store& store) { return store.CountJobs({id, {3}, {1}}); });
         return;
@@ -325,6 +349,7 @@ class Differential {
       const std::string project = Chance(0.5) ? "" : "p";
       Both("Drain", [&](Store& store) { return store.Drain(id, project); });
     }
+    if (Chance(0.002)) Both("PutAside", [&](Store& store) { return store.PutAside(id, "why"); });
     return id;
   }
 
@@ -343,11 +368,24 @@ class Differential {
     settlement.seq = Chance(0.95) ? held.next_seq++ : Below(4) - 1;
     const Bits all = Bits::All(held.lease.mine.length());
     const Bits& about = Chance(0.95) ? held.lease.mine : all;
-    const double ok = Chance(0.6) ? 1 : random_.Unit();
+    const double ok = Chance(0.4) ? 1 : random_.Unit();
     settlement.ok = SomeOf(about, Chance(0.8) ? ok : 0);
-    settlement.failed = SomeOf(about, Chance(0.3) ? 0.5 : 0);
-    settlement.back = SomeOf(about, Chance(0.2) ? 0.5 : 0);
+    Bits left = about - settlement.ok.Resized(about.length());
+    const auto take = [&](double p) {
+      const Bits some = SomeOf(left, p);
+      left -= some.Resized(left.length());
+      return some;
+    };
+    settlement.failed = take(Chance(0.5) ? 0.7 : 0);
+    settlement.final = SomeOf(settlement.failed, Chance(0.1) ? 0.3 : 0);
+    settlement.memory = take(Chance(0.3) ? 0.5 : 0);
+    settlement.back = take(Chance(0.3) ? 0.5 : 0);
+    settlement.begun = SomeOf(settlement.back, Chance(0.5) ? 0.5 : 0);
+    // Lies: past the end, in two ways, final but not failed, begun but not back.
     if (Chance(0.02)) settlement.ok.Set(Below(limits::kItemsPerChunk));
+    if (Chance(0.01)) settlement.memory |= settlement.failed;
+    if (Chance(0.01)) settlement.final = settlement.ok;
+    if (Chance(0.01)) settlement.begun = settlement.ok;
     settlement.body = "s" + std::to_string(seen_.calls);
     if (Chance(0.01)) settlement.body.resize(5000);  // too large for a few items
     return settlement;
@@ -372,7 +410,9 @@ class Differential {
       order.settlements.push_back(order.settlements.front());
     }
     for (int i = Below(4); i > 0; --i) {
-      order.asks.push_back({AnyJob(), Chance(0.1) ? 100 : Below(12), random_.NewId<LeaseId>()});
+      const std::int64_t room = Chance(0.4) ? 0 : Below(12);
+      order.asks.push_back(
+          {AnyJob(), Chance(0.1) ? 100 : Below(12), random_.NewId<LeaseId>(), Below(4), room});
     }
     return order;
   }
@@ -407,13 +447,17 @@ class Differential {
       if (sync.lost && Chance(0.9)) std::erase(sessions_, exchange.syncs[i].session);
       for (const Grant& grant : sync.grants) {
         seen_.given_again += held_.contains(grant.lease.id);
+        seen_.retried += grant.lease.tried;
+        for (const ItemTry& tried : grant.tries) seen_.larger += tried.steps > 0;
         held_[grant.lease.id].lease = grant.lease;
       }
     }
   }
 
   SeededRandom random_;
-  MemoryStore memory_{[] { return std::int64_t{1'700'000'000'000'000}; }};
+  std::int64_t now_us_ = 1'700'000'000'000'000;
+  MemoryStore memory_{[this] { return now_us_; }};
+  TestDatabase& database_;
   PostgresStore& postgres_;
   Seen& seen_;
   const bool lossy_;  // a world in which machines vanish all the time
@@ -430,12 +474,12 @@ TEST(Differential, BothStoresAnswerAlikeWhateverTheyAreTold) {
   const auto calls = static_cast<std::int64_t>(Setting("TIDEMILL_DIFF_CALLS", 20'000));
   SystemRandom system;
   std::uint64_t seed = Setting("TIDEMILL_DIFF_SEED", system.Next());
-  TestDatabase database;
+  TestDatabase& database = StillDatabase();
   Seen seen;
   PostgresStore postgres({database.conninfo(), 1});
   for (; seen.calls < calls; ++seed) {
     database.Clean();
-    Differential world(seed, postgres, seen);
+    Differential world(seed, database, postgres, seen);
     for (std::int64_t call = 1; call <= kCallsAWorld && seen.calls < calls; ++call) {
       ASSERT_TRUE(world.Step()) << "at call " << call << " (" << world.last()
                                 << ") of TIDEMILL_DIFF_SEED=" << seed;
@@ -446,11 +490,13 @@ TEST(Differential, BothStoresAnswerAlikeWhateverTheyAreTold) {
             << seen.revoked << ", lost " << seen.lost << " (too often " << seen.lost_limit
             << "), finished " << seen.finished << ", cancelled " << seen.cancelled << ", reopened "
             << seen.reopened << ", rolled up " << seen.rolled << ", dropped " << seen.dropped
-            << ", troubles " << seen.troubles << "\n";
+            << ", troubles " << seen.troubles << ", retried " << seen.retried << " (with more "
+            << seen.larger << "), blamed " << seen.blamed << "\n";
   if (calls < 20'000) return;
   for (const std::int64_t rare :
        {seen.outcomes, seen.refused, seen.given_again, seen.revoked, seen.lost_limit, seen.finished,
-        seen.cancelled, seen.reopened, seen.rolled, seen.dropped, seen.troubles}) {
+        seen.cancelled, seen.reopened, seen.rolled, seen.dropped, seen.troubles, seen.retried,
+        seen.larger, seen.rested, seen.blamed}) {
     EXPECT_GT(rare, 0) << "the calls no longer come to everything";
   }
 }

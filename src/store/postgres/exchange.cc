@@ -23,8 +23,9 @@ const Statement kLockSessions{
 const Statement kRenew{
     "renew_sessions",
     "update agent_session a set expires_at = clock_timestamp() + k.life_us * interval '1 us',"
-    " seen_at = clock_timestamp(), status = coalesce(nullif(k.status, ''), a.status)"
-    " from unnest($1, $2, $3, $4, $5) k (id, life_us, status, token, token_us)"
+    " seen_at = clock_timestamp(), status = coalesce(nullif(k.status, ''), a.status),"
+    " attempts = a.attempts + k.attempts"
+    " from unnest($1, $2, $3, $4, $5, $6) k (id, life_us, status, token, token_us, attempts)"
     " where a.session_id = k.id and a.state < 2 and (k.token = a.next_token or (k.token = a.token"
     " and a.token_at > clock_timestamp() - k.token_us * interval '1 us'))"
     " returning a.session_id, a.state"};
@@ -47,13 +48,6 @@ const Statement kFirstItems{"first_items",
                             "select c.job_id, c.chunk, c.first_item"
                             " from unnest($1, $2) k (job, chunk)"
                             " join chunk c on c.job_id = k.job and c.chunk = k.chunk"};
-const Statement kCountFailures{
-    "count_failures",
-    "insert into item_try as t (job_id, item, attempts)"
-    " select k.job, k.item, 1 from unnest($1, $2) k (job, item) order by k.job, k.item"
-    " on conflict (job_id, item) do update set attempts = t.attempts + 1"
-    " returning t.job_id, t.item,"
-    " (select retries from job j where j.job_id = t.job_id) - t.attempts"};
 const Statement kActiveJobs{
     "active_jobs", "select job_id, project from job where job_id = any ($1) and state = 1"};
 
@@ -73,7 +67,7 @@ Result<ExchangeResult> ExchangeRun::Run() {
   TIDEMILL_TRY_VOID(LockSessionsAndLeases());
   TIDEMILL_TRY_VOID(LockChunksToSettle());
   PlanAll();
-  TIDEMILL_TRY_VOID(CountFailures());
+  TIDEMILL_TRY_VOID(CountTries());
   SettleAll();
   TIDEMILL_TRY_VOID(Compare());
   TIDEMILL_TRY_VOID(GrantAll());
@@ -88,6 +82,7 @@ Result<void> ExchangeRun::LockSessionsAndLeases() {
   struct News {
     std::int64_t life_us = 0;
     std::int64_t token_us = 0;
+    std::int64_t attempts = 0;
     std::string status;  // packed; empty if it is as before
   };
   // By what was shown: a session may speak twice, and somebody else under its name.
@@ -101,12 +96,15 @@ Result<void> ExchangeRun::LockSessionsAndLeases() {
     told.life_us = order.life.count();
     told.token_us = order.token_life.count();
     if (order.status) told.status = PackStatus(*order.status);
-    for (const Settlement& settlement : order.settlements) to_settle.push_back(settlement.lease);
+    for (const Settlement& settlement : order.settlements) {
+      to_settle.push_back(settlement.lease);
+      told.attempts += settlement.ok.Count() + settlement.failed.Count();
+    }
     if (order.leaving) leaving.push_back(order.session);
     for (const Ask& ask : order.asks) asked.push_back(ask.job.number);
   }
   std::vector<SessionId> ids;
-  std::vector<std::int64_t> life_us, token_us;
+  std::vector<std::int64_t> life_us, token_us, attempts;
   std::vector<std::string_view> statuses, tokens;
   for (const auto& [who, told] : news) {
     ids.push_back(who.first);
@@ -114,11 +112,11 @@ Result<void> ExchangeRun::LockSessionsAndLeases() {
     statuses.push_back(told.status);
     tokens.push_back(who.second);
     token_us.push_back(told.token_us);
+    attempts.push_back(told.attempts);
   }
   transaction_.Send(kLockSessions, Params().Uuids(ids));
-  transaction_.Send(
-      kRenew,
-      Params().Uuids(ids).Bigs(life_us).BytesList(statuses).BytesList(tokens).Bigs(token_us));
+  Params renew = Params().Uuids(ids).Bigs(life_us).BytesList(statuses).BytesList(tokens);
+  transaction_.Send(kRenew, renew.Bigs(token_us).Bigs(attempts));
   const bool settles = !to_settle.empty() || !leaving.empty();
   if (settles) transaction_.Send(kLockLeases, Params().Uuids(to_settle).Uuids(leaving));
   transaction_.Send(kReadLeases, Params().Uuids(ids));
@@ -261,9 +259,8 @@ void ExchangeRun::PlanAll() {
     sessions_[order.session] = SessionState::kDead;
     for (auto& [id, lease] : leases_) {
       if (lease.session != order.session || lease.mine.None()) continue;
-      const Bits none(lease.mine.length());
-      plans_.push_back({id, nullptr, {none, none, lease.mine}});
-      lease.mine = none;
+      plans_.push_back({id, nullptr, AllBack(lease.mine), Bits(lease.mine.length())});
+      lease.mine = Bits(lease.mine.length());
     }
   }
 }
@@ -280,38 +277,14 @@ void ExchangeRun::PlanOne(SyncResult& result, Lease& lease, const Settlement& se
   }
   if (masks.all().None()) return;
   lease.mine -= masks.all();
-  plans_.push_back({lease.id, &settlement, masks});
-}
-
-Result<void> ExchangeRun::CountFailures() {
-  std::vector<std::int64_t> jobs, items;
-  for (const Plan& plan : plans_) {
-    const Chunk& chunk = chunks_.at(leases_.at(plan.lease).chunk);
-    for (const int offset : plan.masks.failed.Indexes()) {
-      jobs.push_back(chunk.key.job.number);
-      items.push_back(chunk.first_item + offset);
-    }
-  }
-  if (items.empty()) return {};
-  TIDEMILL_TRY(const Rows rows, transaction_.One(kCountFailures, Params().Bigs(jobs).Bigs(items)));
-  for (int i = 0; i < rows.size(); ++i) {
-    Row row = rows[i];
-    const JobId job{row.Big()};
-    const std::int64_t item = row.Big();
-    if (row.Int() < 0) exhausted_.emplace(job, item);
-  }
-  return {};
+  plans_.push_back({lease.id, &settlement, masks, Bits(lease.mine.length())});
 }
 
 void ExchangeRun::SettleAll() {
   for (const Plan& plan : plans_) {
     const Lease& lease = leases_.at(plan.lease);
     Chunk& chunk = chunks_.at(lease.chunk);
-    Bits exhausted(chunk.length());
-    for (const int offset : plan.masks.failed.Indexes()) {
-      if (exhausted_.contains({chunk.key.job, chunk.first_item + offset})) exhausted.Set(offset);
-    }
-    const Bits ended = ApplySettlement(chunk, plan.masks, exhausted);
+    const Bits ended = ApplySettlement(chunk, plan.masks, plan.exhausted, lease.tried);
     changed_.insert(chunk.key);
     settled_.insert(lease.id);
     if (plan.masks.settled().Any()) {
@@ -326,7 +299,7 @@ void ExchangeRun::SettleAll() {
       reports_.back().body = plan.settlement->body;
     }
     result_.outcomes += ended.Count();
-    if ((plan.masks.all() - ended).Any()) freed_.insert(chunk.key.job);
+    if (plan.masks.back.Any()) freed_.insert(chunk.key.job);
     if (ended.Any() && chunk.AllDone()) chunk_done_.insert(chunk.key.job);
   }
   for (const LeaseId& id : settled_) {

@@ -3,12 +3,14 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <set>
 #include <utility>
 #include <vector>
 
 #include "model/exchange.h"
 #include "store/postgres/connection.h"
+#include "store/retries.h"
 #include "store/rows.h"
 #include "store/rules.h"
 
@@ -20,9 +22,12 @@ namespace tidemill {
 //
 //   1. sessions are locked and live on; leases to settle are locked; their other leases are read
 //   2. the chunks of those leases are locked and read, if anything is settled
-//   3. failed attempts are counted, if there are any
-//   4. chunks with free items are locked, skipping those of others, if anything is asked for
+//   3. what is known of items that failed, or had failed before, is read, if there are any
+//   4. items whose retries are due and chunks with free items are locked, skipping those of others,
+//      if anything is asked for
 //   5. reports, chunks and leases are written, COMMIT
+//
+// Up to 3 it may wait for locks, and from 4 on it never does.
 //
 // Every row is locked before anything is decided by it, in the order that all transactions keep.
 class ExchangeRun {
@@ -37,6 +42,7 @@ class ExchangeRun {
     LeaseId lease;
     const Settlement* settlement = nullptr;  // null: the agent leaves, and gives all back
     SettleMasks masks;
+    Bits exhausted;  // of its failures: not tried again
   };
   // A sync that may get a lease, and what it asks for.
   struct Want {
@@ -61,21 +67,36 @@ class ExchangeRun {
   Result<void> LockChunksToSettle();
   void PlanAll();
   void PlanOne(SyncResult& result, Lease& lease, const Settlement& settlement);
-  Result<void> CountFailures();
+  Result<void> CountTries();
+  void CountPlan(Plan& plan, const RetryRules& rules);
+  TryRow& TryOf(const Chunk& chunk, int offset);
+  void Rest(Plan& plan, const Chunk& chunk, int offset, std::optional<Duration> wait);
+  void TellTries();
   void SettleAll();
   Result<void> Compare();
   Result<void> GrantAll();
   Result<void> GrantChoice(std::map<JobId, std::vector<Want>>& wants);
-  // `first` is what a search from the cursor on has found.
-  Result<void> GrantJob(JobId job, const Rows& first, std::vector<Want>& wants);
+  // From what is due, as it was found.
+  Result<void> GrantDue(JobId job, const Rows& rows, std::vector<Want>& wants);
+  Result<std::vector<DueItem>> ReadDue(JobId job, const Rows& rows);
+  bool GrantRetries(const Want& want, std::vector<DueItem>& due);
+  // `first` is what a search from the cursor on for `limit` chunks has found.
+  Result<void> GrantJob(JobId job, const Rows& first, int limit, std::vector<Want>& wants);
   Result<void> GrantFrom(JobId job, std::int32_t from, std::int32_t to, std::vector<Want>& wants);
   std::int32_t CursorOf(JobId job) const;
   static int ChunksFor(const std::vector<Want>& wants);
-  void SendFindFree(JobId job, std::int32_t from, std::int32_t to, const std::vector<Want>& wants);
+  static std::int64_t RoomOf(const std::vector<Want>& wants);
+  struct Search {
+    JobId job;
+    std::int32_t from = 0;
+    std::int32_t to = 0;
+    int limit = 0;
+  };
+  void SendFindFree(const Search& search);
   // Grants from what such a search has found; answers up to which chunk it has looked.
-  std::int32_t GrantFound(JobId job, std::int32_t from, std::int32_t to, const Rows& rows,
-                          std::vector<Want>& wants);
+  std::int32_t GrantFound(const Search& search, const Rows& rows, std::vector<Want>& wants);
   void GrantOne(Chunk& chunk, const Want& want);
+  void Give(const Want& want, const Chunk& chunk, const Lease& lease);
   // `wanted`: how many leases its session is about to get already.
   bool MayHave(std::size_t sync, std::size_t wanted) const;
   Result<void> Write();
@@ -100,7 +121,11 @@ class ExchangeRun {
   std::set<ReportKey> taken_;  // stored before, or by this transaction
   std::vector<Plan> plans_;
   std::vector<Report> reports_;
-  std::set<std::pair<JobId, std::int64_t>> exhausted_;  // failed items without retries left
+  // Of items that failed, or had failed before, as it will be, and how long each rests from now on;
+  // nothing: it does not.
+  std::map<std::pair<JobId, std::int64_t>, TryRow> tries_;
+  std::map<std::pair<JobId, std::int64_t>, std::optional<Duration>> rests_;
+  std::map<SessionId, std::int64_t> blamed_;  // how often each is, by this transaction
   std::set<JobId> dry_;
   std::set<JobId> freed_;
   std::set<JobId> chunk_done_;

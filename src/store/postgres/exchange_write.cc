@@ -29,8 +29,11 @@ const Statement kShrinkLeases{"shrink_leases",
                               "update lease l set mine = k.mine from unnest($1, $2) k (id, mine)"
                               " where l.lease_id = k.id"};
 const Statement kInsertLeases{"insert_leases",
-                              "insert into lease (lease_id, session_id, job_id, chunk, round, mine)"
-                              " select * from unnest($1, $2, $3, $4, $5, $6)"};
+                              "insert into lease (lease_id, session_id, job_id, chunk, round, mine,"
+                              " memory_bytes, tried) select k.id, k.session, k.job, k.chunk,"
+                              " k.round, k.mine, k.memory_bytes, k.tried <> 0"
+                              " from unnest($1, $2, $3, $4, $5, $6, $7, $8)"
+                              " k (id, session, job, chunk, round, mine, memory_bytes, tried)"};
 
 }  // namespace
 
@@ -47,8 +50,8 @@ void ExchangeRun::SendLeases() {
     }
   }
   std::vector<SessionId> sessions;
-  std::vector<std::int64_t> jobs;
-  std::vector<std::int32_t> chunks, rounds;
+  std::vector<std::int64_t> jobs, memory;
+  std::vector<std::int32_t> chunks, rounds, tried;
   for (const LeaseId& id : granted_) {
     const Lease& lease = leases_.at(id);
     granted.push_back(id);
@@ -57,13 +60,15 @@ void ExchangeRun::SendLeases() {
     chunks.push_back(lease.chunk.chunk);
     rounds.push_back(lease.round);
     mines.push_back(lease.mine);
+    memory.push_back(lease.memory_bytes);
+    tried.push_back(lease.tried ? 1 : 0);
   }
   if (!ended.empty()) transaction_.Send(kEndLeases, Params().Uuids(ended));
   if (!shrunk.empty()) transaction_.Send(kShrinkLeases, Params().Uuids(shrunk).BitStrings(rests));
   if (granted.empty()) return;
   Params params;
   params.Uuids(granted).Uuids(sessions).Bigs(jobs).Ints(chunks).Ints(rounds).BitStrings(mines);
-  transaction_.Send(kInsertLeases, params);
+  transaction_.Send(kInsertLeases, params.Bigs(memory).Ints(tried));
 }
 
 // Agents must know how often their items have run before.

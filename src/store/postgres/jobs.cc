@@ -11,8 +11,9 @@ namespace {
 // conflict clause is for copies that come at the same moment.
 const Statement kInsertJob{
     "insert_job",
-    "insert into job (project, submit_key, name, millicpus, memory_bytes, retries, document, open)"
-    " select $1, $2, $3, $4, $5, $6, $7, $8 where not exists"
+    "insert into job (project, submit_key, name, millicpus, memory_bytes, retries, document, open,"
+    " memory_max, retry_wait_ms, canary, devices, memory_now, trial)"
+    " select $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $5, $11 > 0 where not exists"
     " (select 1 from job where project = $1 and submit_key = $2)"
     " on conflict (project, submit_key) do nothing"};
 const Statement kJobByKey{"job_by_key", "select " TIDEMILL_JOB_COLUMNS
@@ -28,8 +29,8 @@ const Statement kGrowJob{
 // Lengths and numbers are enough: all planes begin as zeros.
 const Statement kInsertChunks{
     "insert_chunks",
-    "insert into chunk (job_id, chunk, first_item, done, failed, leased, parked, lost1, suspect)"
-    " select $1, k.chunk, k.first_item, z, z, z, z, z, z"
+    "insert into chunk (job_id, chunk, first_item, done, failed, leased, parked, lost1, suspect,"
+    " resting) select $1, k.chunk, k.first_item, z, z, z, z, z, z, z"
     " from unnest($2, $3, $4) k (chunk, first_item, length),"
     " lateral (select repeat('0', k.length)::varbit) zeros (z)"};
 const Statement kInsertItems{"insert_items",
@@ -43,6 +44,15 @@ const Statement kItemsUnderWay{
 const Statement kSetState{"set_state",
                           "update job set state = $2::int, reason = $3"
                           " where job_id = $1 returning " TIDEMILL_JOB_COLUMNS};
+const Statement kResumeJob{"resume_job",
+                           "update job set state = 1, reason = '', trial = false"
+                           " where job_id = $1 returning " TIDEMILL_JOB_COLUMNS};
+const Statement kEndTrial{"end_trial", "update job set trial = false where job_id = $1 and trial"};
+const Statement kPauseTrial{"pause_trial",
+                            "update job set state = 2, reason = $2"
+                            " where job_id = $1 and state = 1 and trial"};
+const Statement kRaiseMemory{
+    "raise_memory", "update job set memory_now = $2 where job_id = $1 and memory_now < $2"};
 const Statement kCloseJob{
     "close_job", "update job set open = false where job_id = $1 returning " TIDEMILL_JOB_COLUMNS};
 
@@ -108,7 +118,11 @@ Result<Job> PostgresStore::CreateJob(const NewJob& job) {
                                      .Big(spec.resources.memory_bytes)
                                      .Int(spec.retries)
                                      .Text(spec.document)
-                                     .Flag(job.open));
+                                     .Flag(job.open)
+                                     .Big(spec.memory_max)
+                                     .Big(spec.retry_wait.count())
+                                     .Int(spec.canary)
+                                     .Text(FormatDevices(spec.resources.devices)));
     transaction.Send(kJobByKey, Params().Text(job.project).Text(job.key));
     TIDEMILL_TRY(const std::vector<Rows> answers, transaction.Commit());
     // Between the two statements only DropStale can have taken it away.
@@ -152,21 +166,47 @@ Result<Job> PostgresStore::CloseJob(JobId id) {
   return ReadFirst(rows, ReadJob);
 }
 
-Result<Job> PostgresStore::Move(JobId id, JobState from, JobState to, const std::string& reason) {
+Result<Job> PostgresStore::PauseJob(JobId id, const std::string& reason) {
   return Transact<Job>([&](Transaction& transaction) -> Result<Job> {
     TIDEMILL_TRY(const Job job, LockJob(transaction, id));
-    if (job.state == from) return SetState(transaction, id, to, reason);
-    if (job.state != to) return WrongStateConflict(job);
-    return job;
+    if (job.state == JobState::kPaused) return job;
+    if (job.state != JobState::kActive) return WrongStateConflict(job);
+    return SetState(transaction, id, JobState::kPaused, reason);
   });
 }
 
-Result<Job> PostgresStore::PauseJob(JobId id, const std::string& reason) {
-  return Move(id, JobState::kActive, JobState::kPaused, reason);
+Result<Job> PostgresStore::ResumeJob(JobId id) {
+  return Transact<Job>([&](Transaction& transaction) -> Result<Job> {
+    TIDEMILL_TRY(const Job job, LockJob(transaction, id));
+    const bool paused = job.state == JobState::kPaused;
+    if (!paused && job.state != JobState::kActive) return WrongStateConflict(job);
+    if (!paused && !job.trial) return job;
+    transaction.Send(kResumeJob, Params().Big(id.number));
+    if (paused) transaction.Send(kBumpChange);
+    TIDEMILL_TRY(const std::vector<Rows> answers, transaction.Commit());
+    return ReadFirst(answers[0], ReadJob);
+  });
 }
 
-Result<Job> PostgresStore::ResumeJob(JobId id) {
-  return Move(id, JobState::kPaused, JobState::kActive, "");
+Result<void> PostgresStore::EndTrial(JobId id) {
+  TIDEMILL_TRY_VOID(Query(kEndTrial, Params().Big(id.number)));
+  return {};
+}
+
+Result<void> PostgresStore::PauseTrial(JobId id, const std::string& reason) {
+  return Transact<void>([&](Transaction& transaction) -> Result<void> {
+    TIDEMILL_TRY(const Rows rows,
+                 transaction.One(kPauseTrial, Params().Big(id.number).Text(reason)));
+    if (rows.touched() == 0) return {};
+    transaction.Send(kBumpChange);
+    TIDEMILL_TRY(const auto committed, transaction.Commit());
+    return {};
+  });
+}
+
+Result<void> PostgresStore::RaiseMemory(JobId id, std::int64_t bytes) {
+  TIDEMILL_TRY_VOID(Query(kRaiseMemory, Params().Big(id.number).Big(bytes)));
+  return {};
 }
 
 Result<Job> PostgresStore::CancelJob(JobId id) {

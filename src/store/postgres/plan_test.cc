@@ -20,8 +20,9 @@ void Fill(TestDatabase& database) {
                      open, chunks, items)
       select 'p', j::text, 'job', 1000, 0, 0, '{}', case j when 3 then 3 else 1 end, false, 500,
              32000 from generate_series(1, 3) j;
-    insert into chunk (job_id, chunk, first_item, done, failed, leased, parked, lost1, suspect)
-      select j, c, c * 64, case when c % 3 = 0 then ~ z else z end, z, z, z, z, z
+    insert into chunk (job_id, chunk, first_item, done, failed, leased, parked, lost1, suspect,
+                       resting)
+      select j, c, c * 64, case when c % 3 = 0 then ~ z else z end, z, z, z, z, z, z
       from generate_series(1, 3) j, generate_series(0, 499) c,
            lateral (select repeat('0', 64)::varbit) zeros (z);
     insert into agent_session (session_id, machine, pool, millicpus, memory_bytes, expires_at)
@@ -31,7 +32,9 @@ void Fill(TestDatabase& database) {
     insert into report (job_id, chunk, lease_id, seq, round, kind, settled, ended, body)
       select j, c, gen_random_uuid(), 0, 0, 0, B'1', B'1', ''
       from generate_series(1, 3) j, generate_series(0, 499) c;
-    insert into item_try (job_id, item) select 1, i from generate_series(1, 1000) i;
+    insert into item_try (job_id, item, chunk, due_at)
+      select j, i, i / 64, case when i % 4 > 0 then now() + i * interval '1 s' end
+      from generate_series(1, 3) j, generate_series(1, 3000) i;
     analyze)");
 }
 
@@ -85,7 +88,7 @@ TEST_F(PlanTest, ChunksAreLockedByTheirKeys) {
 TEST_F(PlanTest, ChunksAreWrittenByTheirKeys) {
   const std::string bits = "array[B'1'::varbit]";
   std::string values = "(array[1]::bigint[], array[9999], array[0]";
-  for (int plane = 0; plane < 6; ++plane) values += ", " + bits;
+  for (int plane = 0; plane < 7; ++plane) values += ", " + bits;
   Chunk chunk = NewChunk({{1}, 9999}, 0, 1);
   ExpectUses(Plan(kWriteChunks, ChunkPlanes({&chunk}), values + ")"),
              {"Index Scan using chunk_pkey"});
@@ -97,9 +100,10 @@ TEST_F(PlanTest, SessionsAreRenewedByTheirIds) {
              {"on agent_session", "session_id = ANY", "LockRows"});
   // By each id, not all of them for each.
   ExpectUses(
-      Plan(kRenew, Params().Uuids(sessions).Bigs({1}).BytesList({"s"}).BytesList({"t"}).Bigs({1}),
+      Plan(kRenew,
+           Params().Uuids(sessions).Bigs({1}).BytesList({"s"}).BytesList({"t"}).Bigs({1}).Bigs({2}),
            "(" + kUuids + ", array[1]::bigint[], array['s']::bytea[], array['t']::bytea[]," +
-               " array[1]::bigint[])"),
+               " array[1]::bigint[], array[2]::bigint[])"),
       {"on agent_session", "Index Cond: (session_id = k.id)"});
 }
 
@@ -124,8 +128,35 @@ TEST_F(PlanTest, TheReaperLooksAtLiveSessionsOnly) {
 }
 
 TEST_F(PlanTest, WhatOthersHaveLockedIsFoundAmongTheChunksWithFreeItems) {
-  ExpectUses(Plan(kAnyFreeBut, Params().Big(1).Ints({1, 2}), "(1, array[1, 2])"),
-             {"chunk_with_free"});
+  ExpectUses(Plan(kAnyFreeBut, Params().Big(1).Ints({1, 2}).Big(5), "(1, array[1, 2], 5)"),
+             {"chunk_with_free", "item_try_due", "due_at <="});
+}
+
+TEST_F(PlanTest, WhatIsDueIsFoundByItsTimeWithoutSorting) {
+  const std::string plan = Plan(kFindDue, Params().Big(1).Big(100).Int(64), "(1, 100, 64)");
+  ExpectUses(plan, {"Index Scan using item_try_due", "due_at <=", "Index Scan using chunk_pkey"});
+  EXPECT_EQ(plan.find("Sort"), std::string::npos) << plan;
+  ExpectUses(Plan(kTakeDue, Params().Big(1).Bigs({4, 5}), "(1, array[4, 5]::bigint[])"),
+             {"item_try_pkey", "item = ANY"});
+}
+
+TEST_F(PlanTest, TriesAreReadAndWrittenByTheirItems) {
+  ExpectUses(Plan(kTriesToSettle, Params().Bigs({1}).Bigs({7}),
+                  "(array[1]::bigint[], array[7]::bigint[])"),
+             {"item_try_pkey", "item = k.item"});
+  ExpectUses(Plan(kEndRests, Params().Big(1).Bigs({0}).Bigs({63}),
+                  "(1, array[0]::bigint[], array[63]::bigint[])"),
+             {"item_try_pkey", "item >= k.first"});
+}
+
+TEST_F(PlanTest, ThoseToBlameAreLockedByTheirIds) {
+  ExpectUses(Plan(kBlame, Params().Uuids(std::vector<SessionId>{{1, 1}}).Bigs({1}),
+                  "(" + kUuids + ", array[1]::bigint[])"),
+             {"session_id = ANY", "session_id = l.session_id", "LockRows"});
+}
+
+TEST_F(PlanTest, RecordsAreOfLiveSessionsOnly) {
+  ExpectUses(Plan(kListRecords, Params(), ""), {"agent_session"});
 }
 
 TEST_F(PlanTest, LeasesAreReadAndLockedByIndex) {
@@ -163,8 +194,8 @@ TEST_F(PlanTest, OpenReportsAreReadFromTheNewestOnes) {
 }
 
 TEST_F(PlanTest, RunnableAndSweepableJobsAreFoundAmongTheLiveOnes) {
-  ExpectUses(Plan(kListRunnable, Params().Int(10).Int(256), "(10, 256)"),
-             {"job_live_of_project", "chunk_with_free"});
+  ExpectUses(Plan(kListRunnable, Params().Int(10).Int(256).Int(100), "(10, 256, 100)"),
+             {"job_live_of_project", "chunk_with_free", "item_try_due", "due_at <="});
   ExpectUses(Plan(kListSweepable, Params().Int(10), "(10)"), {"job_live", "chunk_not_done"});
 }
 

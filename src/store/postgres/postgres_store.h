@@ -39,12 +39,18 @@ class PostgresStore : public Store, public AccessStore {
   Result<Job> PauseJob(JobId id, const std::string& reason) override;
   Result<Job> ResumeJob(JobId id) override;
   Result<Job> CancelJob(JobId id) override;
+  Result<void> EndTrial(JobId id) override;
+  Result<void> PauseTrial(JobId id, const std::string& reason) override;
+  Result<void> RaiseMemory(JobId id, std::int64_t bytes) override;
   Result<Reopened> ReopenJob(JobId id, const ReopenWhich& which) override;
   Result<Swept> SweepJob(JobId id) override;
   Result<std::int64_t> DropStale(Duration age) override;
 
   Result<Session> Join(const NewSession& session) override;
   Result<void> Drain(SessionId id, const std::string& project) override;
+  Result<void> PutAside(SessionId id, const std::string& reason) override;
+  // Not the access store's Record, which writes an audit's row.
+  Result<std::vector<tidemill::Record>> ListRecords() override;
   Result<Session> CheckPass(const SessionPass& pass, Duration token_life,
                             std::optional<JobId> job) override;
   Result<ExchangeResult> Run(const Exchange& exchange) override;
@@ -102,7 +108,6 @@ class PostgresStore : public Store, public AccessStore {
   Result<T> Transact(const std::function<Result<T>(Transaction&)>& body);
   // One statement that is a transaction by itself.
   Result<Rows> Query(const Statement& statement, const Params& params = {});
-  Result<Job> Move(JobId id, JobState from, JobState to, const std::string& reason);
 
   const PostgresOptions options_;
   std::mutex mutex_;

@@ -13,19 +13,20 @@ namespace {
 
 class PostgresHolder : public StoreHolder {
  public:
-  PostgresHolder() { SharedDatabase().Clean(); }
+  PostgresHolder() {
+    StillDatabase().Clean();
+    StillDatabase().SetClock(now_us_);
+  }
   Store& store() override { return store_; }
   AccessStore& access() override { return store_; }
   void Age(Duration time) override {
-    const std::string by = std::to_string(time.count()) + " * interval '1 us'";
-    SharedDatabase().Sql("update agent_session set token_at = token_at - " + by +
-                         ", expires_at = expires_at - " + by +
-                         "; update token set expires_at = expires_at - " + by +
-                         "; update browser set expires_at = expires_at - " + by);
+    now_us_ += time.count();
+    StillDatabase().SetClock(now_us_);
   }
 
  private:
-  PostgresStore store_{{SharedDatabase().conninfo(), 2}};
+  std::int64_t now_us_ = 1'700'000'000'000'000;
+  PostgresStore store_{{StillDatabase().conninfo(), 2}};
 };
 
 }  // namespace
@@ -40,6 +41,39 @@ TEST(PostgresStore, MigratesOnce) {
   EXPECT_EQ(Must(store.Migrate()), 0);
   EXPECT_EQ(database.Sql("select count(*) from migration"),
             std::vector<std::string>{std::to_string(kMigrationCount)});
+}
+
+TEST(PostgresStore, WhatWasThereBeforeRetriesRestedGoesOn) {
+  TestDatabase database;
+  database.Sql("drop schema public cascade; create schema public");
+  database.Sql("create table migration (number int primary key, name text not null)");
+  for (const Migration& migration : {kMigrations[0], kMigrations[1], kMigrations[2]}) {
+    database.Sql(migration.sql);
+    database.Sql("insert into migration values (" + std::to_string(migration.number) + ", '')");
+  }
+  database.Sql(R"(
+    insert into job (project, submit_key, name, document, millicpus, memory_bytes, retries, state,
+                     open, chunks, items)
+      values ('p', 'k', 'job', '{}', 1000, 7, 2, 1, false, 2, 8);
+    insert into chunk (job_id, chunk, first_item, done, failed, leased, parked, lost1, suspect)
+      select 1, c, c * 4, z, z, z, z, z, z from generate_series(0, 1) c,
+             lateral (select repeat('0', 4)::varbit) zeros (z);
+    insert into item_try (job_id, item, attempts) values (1, 5, 1))");
+  PostgresStore store({database.conninfo(), 1});
+  EXPECT_EQ(Must(store.Migrate()), kMigrationCount - 3);
+  const StoreState state = Must(store.Dump({}, Bodies::kWith));
+  EXPECT_EQ(CheckConservation(state), std::vector<std::string>());
+  const JobDump& dump = state.jobs.at(0);
+  EXPECT_EQ(dump.chunks.at(1).chunk, NewChunk({{1}, 1}, 4, 4));
+  EXPECT_EQ(dump.tries, (std::vector<ItemTry>{{{1}, 5, 1, 0}}));
+  EXPECT_EQ(dump.job.memory_bytes, 7);
+  EXPECT_FALSE(dump.job.trial);
+  // Said again, its submit still means the same job.
+  NewJob same = JobOf("k", {.retries = 2, .memory = 7});
+  same.spec.retry_wait = JobSpec().retry_wait;
+  same.spec.canary = JobSpec().canary;
+  EXPECT_EQ(Must(store.CreateJob(same)).id, (JobId{1}));
+  EXPECT_EQ(database.Sql("select chunk from item_try"), std::vector<std::string>{"1"});
 }
 
 TEST(PostgresStore, ADatabaseThatIsNotThereIsUnavailable) {
@@ -175,6 +209,9 @@ TEST(PostgresStore, TheTablesRefuseStatesThatCannotBe) {
   Must(store.AddPart(job, PartOf(0, {2})));
   EXPECT_ANY_THROW(database.Sql("update chunk set done = B'01', leased = B'01'"));
   EXPECT_ANY_THROW(database.Sql("update chunk set parked = B'01', leased = B'01'"));
+  EXPECT_ANY_THROW(database.Sql("update chunk set resting = B'01', leased = B'01'"));
+  EXPECT_ANY_THROW(database.Sql("update chunk set resting = B'01', done = B'01'"));
+  EXPECT_ANY_THROW(database.Sql("update chunk set resting = B'01', parked = B'01'"));
   EXPECT_ANY_THROW(database.Sql("update chunk set failed = B'01'"));
   EXPECT_ANY_THROW(database.Sql("update chunk set lost1 = B'01', suspect = B'01'"));
   EXPECT_ANY_THROW(database.Sql("update chunk set done = B'011'"));

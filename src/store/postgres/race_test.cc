@@ -104,12 +104,15 @@ class World {
     EXPECT_GT(reopened_, 0);
     EXPECT_GT(reaped_, 0);
     EXPECT_GT(checks_, 0);
+    EXPECT_GT(retried_, 0);
   }
 
  private:
   void AddJob(int number) {
     const std::vector<int> chunks(6, 64);
-    const JobId id = Must(store_.CreateJob(JobOf("j" + std::to_string(number), {.retries = 1}))).id;
+    const JobId id = Must(store_.CreateJob(JobOf("j" + std::to_string(number),
+                                                 {.retries = 1, .memory = 1, .memory_max = 4})))
+                         .id;
     Must(store_.AddPart(id, PartOf(0, chunks)));
     Must(store_.SealJob(id, 1));
     jobs_.push_back(id);
@@ -193,7 +196,8 @@ class World {
         const double dice = random.Unit();
         if (dice < 0.85) settlement.ok.Set(i);
         if (dice > 0.85 && dice < 0.9) settlement.failed.Set(i);
-        if (dice > 0.9 && dice < 0.95) settlement.back.Set(i);
+        if (dice > 0.9 && dice < 0.93) settlement.back.Set(i);
+        if (dice > 0.93 && dice < 0.96) settlement.memory.Set(i);
       }
       settlement.body = "body";
       order.settlements.push_back(settlement);
@@ -219,6 +223,7 @@ class World {
     for (const LeaseId& id : result.gone) machine.leases.erase(id);
     const std::lock_guard lock(mutex_);
     for (const Grant& grant : result.grants) {
+      retried_ += grant.lease.tried ? 1 : 0;
       machine.leases[grant.lease.id] = grant.lease;
       if (shared_leases_.size() > 64) shared_leases_.clear();
       shared_leases_.push_back(grant.lease.id);
@@ -283,7 +288,7 @@ class World {
   PostgresStore store_;
   std::vector<JobId> jobs_;
   std::atomic<bool> over_ = false;
-  std::atomic<std::int64_t> outcomes_ = 0, reopened_ = 0, reaped_ = 0, checks_ = 0;
+  std::atomic<std::int64_t> outcomes_ = 0, reopened_ = 0, reaped_ = 0, checks_ = 0, retried_ = 0;
   std::mutex mutex_;
   std::vector<LeaseId> shared_leases_;  // guarded by mutex_
 };

@@ -7,6 +7,7 @@
 #include "store/postgres/rows.h"
 #include "store/postgres/statements.h"
 #include "store/postgres/status.h"
+#include "store/retries.h"
 #include "store/rules.h"
 
 namespace tidemill {
@@ -23,14 +24,19 @@ const Statement kCountItems{
 // So many of each project: a project whose jobs nobody can run must not hide those of others.
 const Statement kListRunnable{
     "list_runnable",
-    "select j.job_id, j.project, j.millicpus, j.memory_bytes,"
-    " (select sum(bit_count(~ (f.done | f.leased | f.parked))) from"
-    "  (select c.done, c.leased, c.parked from chunk c where c.job_id = j.job_id and c.has_free"
-    "   order by c.chunk limit $2) f)::bigint"
+    "select j.job_id, j.project, j.millicpus, j.memory_now, j.devices, j.memory_max,"
+    " case when j.trial then j.canary else 0 end,"
+    " coalesce((select sum(bit_count(~ (f.done | f.leased | f.parked | f.resting))) from"
+    "  (select c.done, c.leased, c.parked, c.resting from chunk c"
+    "   where c.job_id = j.job_id and c.has_free order by c.chunk limit $2) f), 0)::bigint,"
+    " (select count(*) from (select 1 from item_try t where t.job_id = j.job_id"
+    "   and t.due_at <= (select clock_timestamp()) limit $3) d)"
     " from (select distinct project from job where state = 1 and state in (1, 2, 4)) p,"
     " lateral (select * from job r where r.project = p.project and r.state = 1"
-    "  and r.state in (1, 2, 4) and exists"
-    "  (select 1 from chunk c where c.job_id = r.job_id and c.has_free)"
+    "  and r.state in (1, 2, 4) and (exists"
+    "  (select 1 from chunk c where c.job_id = r.job_id and c.has_free) or exists"
+    "  (select 1 from item_try t where t.job_id = r.job_id"
+    "   and t.due_at <= (select clock_timestamp())))"
     "  order by r.job_id limit $1) j order by j.job_id"};
 const Statement kListSweepable{
     "list_sweepable",
@@ -73,7 +79,8 @@ const Statement kListChunks{
     "list_chunks",
     "select " TIDEMILL_CHUNK_COLUMNS
     " from chunk c where c.job_id = $1 and c.chunk >= $2 and (case $3 when -1 then true"
-    " when 0 then c.has_free when 1 then bit_count(leased) > 0"
+    " when 0 then bit_count(~ (done | leased | parked)) > 0"
+    " when 1 then bit_count(leased) > 0"
     " when 2 then bit_count(done & ~ failed) > 0 when 3 then bit_count(failed) > 0"
     " else bit_count(parked) > 0 end) order by c.chunk limit $4"};
 const Statement kFindItems{"find_items",
@@ -163,7 +170,8 @@ Result<std::vector<Job>> PostgresStore::ListJobs(const JobFilter& filter) {
 }
 
 Result<std::vector<RunnableJob>> PostgresStore::ListRunnable(int limit) {
-  TIDEMILL_TRY(const Rows rows, Query(kListRunnable, Params().Int(limit).Int(kFreeSampleChunks)));
+  TIDEMILL_TRY(const Rows rows,
+               Query(kListRunnable, Params().Int(limit).Int(kFreeSampleChunks).Int(kDueSample)));
   std::vector<RunnableJob> jobs;
   for (int i = 0; i < rows.size(); ++i) {
     Row row = rows[i];
@@ -172,7 +180,11 @@ Result<std::vector<RunnableJob>> PostgresStore::ListRunnable(int limit) {
     job.project = row.Text();
     job.resources.millicpus = row.Big();
     job.resources.memory_bytes = row.Big();
+    job.resources.devices = ParseDevices(row.Text()).value_or(Devices());
+    job.memory_max = row.Big();
+    job.trial = row.Int();
     job.free_items = row.Big();
+    job.retries_due = row.Big();
   }
   return jobs;
 }

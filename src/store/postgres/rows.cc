@@ -11,9 +11,9 @@ const Statement kLockChunks{"lock_chunks", "select " TIDEMILL_CHUNK_COLUMNS
 const Statement kWriteChunks{
     "write_chunks",
     "update chunk c set round = k.round, done = k.done, failed = k.failed, leased = k.leased,"
-    " parked = k.parked, lost1 = k.lost1, suspect = k.suspect"
-    " from unnest($1, $2, $3, $4, $5, $6, $7, $8, $9)"
-    " k (job, chunk, round, done, failed, leased, parked, lost1, suspect)"
+    " parked = k.parked, lost1 = k.lost1, suspect = k.suspect, resting = k.resting"
+    " from unnest($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)"
+    " k (job, chunk, round, done, failed, leased, parked, lost1, suspect, resting)"
     " where c.job_id = k.job and c.chunk = k.chunk"};
 
 const Statement kEndLeases{"end_leases", "delete from lease where lease_id = any ($1)"};
@@ -47,6 +47,12 @@ Job ReadJob(Row& row) {
   job.items = row.Big();
   job.created_ms = row.Time() / 1000;
   job.reason = row.Text();
+  job.spec.memory_max = row.Big();
+  job.spec.retry_wait = std::chrono::milliseconds(row.Big());
+  job.spec.canary = row.Int();
+  job.spec.resources.devices = ParseDevices(row.Text()).value_or(Devices());
+  job.memory_bytes = row.Big();
+  job.trial = row.Flag();
   return job;
 }
 
@@ -62,6 +68,7 @@ Chunk ReadChunk(Row& row) {
   chunk.parked = row.BitString();
   chunk.lost1 = row.BitString();
   chunk.suspect = row.BitString();
+  chunk.resting = row.BitString();
   return chunk;
 }
 
@@ -73,6 +80,8 @@ Lease ReadLease(Row& row) {
   lease.chunk.chunk = row.Int();
   lease.round = row.Int();
   lease.mine = row.BitString();
+  lease.memory_bytes = row.Big();
+  lease.tried = row.Flag();
   return lease;
 }
 
@@ -96,6 +105,8 @@ ItemTry ReadTry(Row& row) {
   item_try.item = row.Big();
   item_try.attempts = row.Int();
   item_try.lost = row.Int();
+  item_try.memory_bytes = row.Big();
+  item_try.steps = row.Int();
   return item_try;
 }
 
@@ -118,7 +129,9 @@ Session ReadSession(Row& row) {
   session.pool = row.Text();
   session.shape.millicpus = row.Big();
   session.shape.memory_bytes = row.Big();
+  session.shape.devices = ParseDevices(row.Text()).value_or(Devices());
   session.state = static_cast<SessionState>(row.Small());
+  session.aside = row.Text();
   return session;
 }
 
@@ -153,7 +166,7 @@ Params ChunkKeys(const std::vector<ChunkKey>& keys) {
 Params ChunkPlanes(const std::vector<const Chunk*>& chunks) {
   std::vector<ChunkKey> keys;
   std::vector<std::int32_t> rounds;
-  std::vector<Bits> done, failed, leased, parked, lost1, suspect;
+  std::vector<Bits> done, failed, leased, parked, lost1, suspect, resting;
   for (const Chunk* chunk : chunks) {
     keys.push_back(chunk->key);
     rounds.push_back(chunk->round);
@@ -163,10 +176,11 @@ Params ChunkPlanes(const std::vector<const Chunk*>& chunks) {
     parked.push_back(chunk->parked);
     lost1.push_back(chunk->lost1);
     suspect.push_back(chunk->suspect);
+    resting.push_back(chunk->resting);
   }
   Params params = ChunkKeys(keys);
   params.Ints(rounds).BitStrings(done).BitStrings(failed).BitStrings(leased);
-  return params.BitStrings(parked).BitStrings(lost1).BitStrings(suspect);
+  return params.BitStrings(parked).BitStrings(lost1).BitStrings(suspect).BitStrings(resting);
 }
 
 }  // namespace tidemill

@@ -17,24 +17,26 @@
 // Rows of tables as nouns. Each list of columns stands beside the function that reads it.
 namespace tidemill {
 
-#define TIDEMILL_JOB_COLUMNS                                                                     \
-  "job_id, project, submit_key, name, millicpus, memory_bytes, retries, document, state, open, " \
-  "round, parts, chunks, items, created_at, reason"
+#define TIDEMILL_JOB_COLUMNS                                                                      \
+  "job_id, project, submit_key, name, millicpus, memory_bytes, retries, document, state, open, "  \
+  "round, parts, chunks, items, created_at, reason, memory_max, retry_wait_ms, canary, devices, " \
+  "memory_now, trial"
 Job ReadJob(Row& row);
 
 #define TIDEMILL_CHUNK_COLUMNS                                                                \
   "c.job_id, c.chunk, c.first_item, c.round, c.done, c.failed, c.leased, c.parked, c.lost1, " \
-  "c.suspect"
+  "c.suspect, c.resting"
 Chunk ReadChunk(Row& row);
 
-#define TIDEMILL_LEASE_COLUMNS "lease_id, session_id, job_id, chunk, round, mine"
+#define TIDEMILL_LEASE_COLUMNS \
+  "lease_id, session_id, job_id, chunk, round, mine, memory_bytes, tried"
 Lease ReadLease(Row& row);
 
 #define TIDEMILL_REPORT_COLUMNS \
   "r.job_id, r.chunk, r.lease_id, r.seq, r.round, r.kind, r.settled, r.ended, r.body"
 Report ReadReport(Row& row);
 
-#define TIDEMILL_TRY_COLUMNS "t.job_id, t.item, t.attempts, t.lost"
+#define TIDEMILL_TRY_COLUMNS "t.job_id, t.item, t.attempts, t.lost, t.memory_bytes, t.steps"
 ItemTry ReadTry(Row& row);
 
 #define TIDEMILL_STAT_COLUMNS "s.job_id, s.chunk, s.round, s.ended, s.block, s.summary"
@@ -46,7 +48,7 @@ ChunkStat ReadStat(Row& row);
 Pool ReadPool(Row& row);
 
 #define TIDEMILL_SESSION_COLUMNS \
-  "session_id, machine, project, pool, millicpus, memory_bytes, state"
+  "session_id, machine, project, pool, millicpus, memory_bytes, devices, state, aside"
 Session ReadSession(Row& row);
 
 // Locks chunks, lowest first, and reads them as they are once locked.

@@ -22,6 +22,12 @@ const Statement kLockExpired{"lock_expired",
                              " where state < 2 and expires_at < clock_timestamp()"
                              " order by session_id limit $1 for no key update skip locked"};
 
+const Statement kListRecords{
+    "list_records",
+    "select session_id, project, pool, attempts, blamed, aside <> '' from agent_session"
+    " where state < 2 and project = any (array(select distinct b.project from agent_session b"
+    " where b.state < 2 and b.blamed > 0)) order by session_id"};
+
 // The leases of a session are few, those of a job many thousands and mostly dead rows: written so,
 // only the session's are ever looked at.
 const Statement kCheckPass{
@@ -49,8 +55,8 @@ const Statement kLockSameMachine{"lock_same_machine",
 const Statement kInsertSession{
     "insert_session",
     "insert into agent_session (session_id, machine, project, pool, millicpus, memory_bytes,"
-    " expires_at, machine_key, token, address)"
-    " values ($1, $2, $3, $4, $5, $6, clock_timestamp() + $7 * interval '1 us', $8, $9, $10)"
+    " expires_at, machine_key, token, address, devices)"
+    " values ($1, $2, $3, $4, $5, $6, clock_timestamp() + $7 * interval '1 us', $8, $9, $10, $11)"
     " on conflict (session_id) do nothing"};
 const Statement kOfferToken{"offer_token",
                             "update agent_session set next_token = $2 where session_id = $1"};
@@ -62,13 +68,21 @@ const Statement kEndByAnother{"end_by_another",
 const Statement kDrain{"drain_session",
                        "update agent_session set state = 1 where session_id = $1 and state < 2"
                        " and ($2 = '' or project = $2)"};
+const Statement kPutAside{
+    "put_aside",
+    "update agent_session set state = 1, aside = $2 where session_id = $1 and state < 2"};
 const Statement kDropLeases{"drop_leases", "delete from lease where session_id = any ($1)"};
 const Statement kCountLosses{
     "count_losses",
-    "insert into item_try as t (job_id, item, lost)"
-    " select k.job, k.item, 2 from unnest($1, $2) k (job, item) order by k.job, k.item"
+    "insert into item_try as t (job_id, item, chunk, lost)"
+    " select k.job, k.item, k.chunk, 2 from unnest($1, $2, $3) k (job, item, chunk)"
+    " order by k.job, k.item"
     " on conflict (job_id, item) do update set lost = greatest(t.lost, 1) + 1"
     " returning t.job_id, t.item, t.lost"};
+const Statement kRestAgain{"rest_again",
+                           "update item_try t set due_at = (select clock_timestamp())"
+                           " from unnest($1, $2) k (job, item)"
+                           " where t.job_id = k.job and t.item = k.item"};
 const Statement kInsertLostReports{
     "insert_lost_reports",
     "insert into report (job_id, chunk, lease_id, seq, round, kind, settled, ended, body)"
@@ -92,7 +106,8 @@ class LostLeases {
       for (const int offset : lease.mine.Indexes()) {
         if (exhausted_.contains({chunk.key.job, chunk.first_item + offset})) exhausted.Set(offset);
       }
-      const Bits ended = ApplyLoss(chunk, LossesOf(chunk, lease.mine), exhausted);
+      const Bits ended = ApplyLoss(chunk, LossesOf(chunk, lease.mine), exhausted, lease.tried);
+      if (lease.tried) NoteRests(chunk, lease.mine - ended);
       if (ended.Any()) reports_.push_back({&lease, ended});
       reaped.items_lost += lease.mine.Count();
       reaped.items_failed += ended.Count();
@@ -100,6 +115,9 @@ class LostLeases {
     }
     for (const auto& [key, chunk] : chunks_) written.push_back(&chunk);
     transaction_.Send(kWriteChunks, ChunkPlanes(written));
+    if (!rest_items_.empty()) {
+      transaction_.Send(kRestAgain, Params().Bigs(rest_jobs_).Bigs(rest_items_));
+    }
     SendReports();
     reaped.jobs.assign(jobs.begin(), jobs.end());
     return {};
@@ -116,19 +134,29 @@ class LostLeases {
     return MustAgree(leases_, chunks_);
   }
 
+  void NoteRests(const Chunk& chunk, const Bits& items) {
+    for (const int offset : items.Indexes()) {
+      rest_jobs_.push_back(chunk.key.job.number);
+      rest_items_.push_back(chunk.first_item + offset);
+    }
+  }
+
   // Only items that were lost before have a count; the first loss is a bit.
   Result<void> Count() {
     std::vector<std::int64_t> jobs, items;
+    std::vector<std::int32_t> chunks;
     for (const Lease& lease : leases_) {
       const Chunk& chunk = chunks_.at(lease.chunk);
       const LossMasks masks = LossesOf(chunk, lease.mine);
       for (const int offset : (masks.twice | masks.more).Indexes()) {
         jobs.push_back(chunk.key.job.number);
         items.push_back(chunk.first_item + offset);
+        chunks.push_back(chunk.key.chunk);
       }
     }
     if (items.empty()) return {};
-    TIDEMILL_TRY(const Rows rows, transaction_.One(kCountLosses, Params().Bigs(jobs).Bigs(items)));
+    TIDEMILL_TRY(const Rows rows,
+                 transaction_.One(kCountLosses, Params().Bigs(jobs).Bigs(items).Ints(chunks)));
     for (int i = 0; i < rows.size(); ++i) {
       Row row = rows[i];
       const JobId job{row.Big()};
@@ -160,6 +188,7 @@ class LostLeases {
   std::map<ChunkKey, Chunk> chunks_;
   std::set<std::pair<JobId, std::int64_t>> exhausted_;
   std::vector<std::pair<const Lease*, Bits>> reports_;
+  std::vector<std::int64_t> rest_jobs_, rest_items_;
 };
 
 }  // namespace
@@ -201,7 +230,8 @@ Result<Session> PostgresStore::Join(const NewSession& session) {
                                          .Big(session.life.count())
                                          .Bytes(key)
                                          .Bytes(HashToken(session.token))
-                                         .Text(session.address));
+                                         .Text(session.address)
+                                         .Text(FormatDevices(session.shape.devices)));
     TIDEMILL_TRY(const std::vector<Rows> answers, transaction.Commit());
     // A copy of this call came at the same moment, and its token is the one that counts.
     if (answers.back().touched() == 0) return Fail(Code::kUnavailable, "joined just now");
@@ -230,6 +260,25 @@ Result<void> PostgresStore::Drain(SessionId id, const std::string& project) {
   TIDEMILL_TRY(const Rows rows, Query(kDrain, Params().Uuid(id).Text(project)));
   if (rows.touched() == 0) return NoSuchSession(id);
   return {};
+}
+
+Result<void> PostgresStore::PutAside(SessionId id, const std::string& reason) {
+  TIDEMILL_TRY_VOID(Query(kPutAside, Params().Uuid(id).Text(reason)));
+  return {};
+}
+
+Result<std::vector<tidemill::Record>> PostgresStore::ListRecords() {
+  TIDEMILL_TRY(const Rows rows, Query(kListRecords));
+  return ReadAll(rows, [](Row& row) {
+    tidemill::Record record;
+    record.session = row.Uuid<SessionId>();
+    record.project = row.Text();
+    record.pool = row.Text();
+    record.attempts = row.Big();
+    record.blamed = row.Big();
+    record.aside = row.Flag();
+    return record;
+  });
 }
 
 Result<Reaped> PostgresStore::Reap(int limit) {

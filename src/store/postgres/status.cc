@@ -10,8 +10,10 @@
 namespace tidemill {
 namespace {
 
-constexpr std::uint64_t kVersion = 1;
-constexpr std::size_t kTroubleBytes = 400;
+constexpr std::uint64_t kVersion = 2;
+constexpr std::uint64_t kWithoutProgress = 1;  // what servers of before have written
+constexpr std::size_t kTextBytes = 600;
+constexpr std::size_t kProgressItems = 32;
 
 void PutNumber(std::string& out, std::int64_t number) {
   PutVarint(out, static_cast<std::uint64_t>(std::max<std::int64_t>(number, 0)));
@@ -20,6 +22,39 @@ void PutNumber(std::string& out, std::int64_t number) {
 std::int64_t TakeNumber(ByteReader& reader) {
   constexpr std::uint64_t kMost = std::numeric_limits<std::int64_t>::max();
   return static_cast<std::int64_t>(std::min(reader.Varint(), kMost));
+}
+
+int TakeInt(ByteReader& reader) {
+  return static_cast<int>(
+      std::min<std::int64_t>(TakeNumber(reader), std::numeric_limits<int>::max()));
+}
+
+// As much of it as there is room for.
+void PutText(std::string& out, std::string_view text, std::size_t& room) {
+  text = text.substr(0, room);
+  PutVarint(out, text.size());
+  out += text;
+  room -= text.size();
+}
+
+bool TakeText(ByteReader& reader, std::string& text) {
+  const std::uint64_t size = reader.Varint();
+  if (size > kTextBytes) return false;
+  text = reader.Take(size);
+  return true;
+}
+
+bool TakeProgress(ByteReader& reader, JobUse& use) {
+  if (!TakeText(reader, use.waits_for)) return false;
+  const std::uint64_t items = reader.Varint();
+  if (items > kProgressItems) return false;
+  for (std::uint64_t i = 0; i < items && reader.ok(); ++i) {
+    ItemProgress& progress = use.progress.emplace_back();
+    progress.item = TakeNumber(reader);
+    progress.permille = TakeInt(reader);
+    if (!TakeText(reader, progress.note)) return false;
+  }
+  return true;
 }
 
 }  // namespace
@@ -34,24 +69,32 @@ std::string PackStatus(const MachineStatus& status) {
   out += engine;
   const std::size_t jobs = std::min(status.jobs.size(), limits::kJobsPerStatus);
   PutVarint(out, jobs);
-  std::size_t room = kTroubleBytes;
+  std::size_t room = kTextBytes;
+  std::size_t items_left = kProgressItems;
   for (std::size_t i = 0; i < jobs; ++i) {
     const JobUse& use = status.jobs[i];
     PutNumber(out, use.job.number);
     PutNumber(out, use.running);
     PutNumber(out, use.millicpus);
     PutNumber(out, use.memory_bytes);
-    const std::string_view trouble = std::string_view(use.trouble).substr(0, room);
-    PutVarint(out, trouble.size());
-    out += trouble;
-    room -= trouble.size();
+    PutText(out, use.trouble, room);
+    PutText(out, use.waits_for, room);
+    const std::size_t items = std::min(use.progress.size(), items_left);
+    PutVarint(out, items);
+    for (std::size_t n = 0; n < items; ++n) {
+      PutNumber(out, use.progress[n].item);
+      PutNumber(out, use.progress[n].permille);
+      PutText(out, use.progress[n].note, room);
+    }
+    items_left -= items;
   }
   return out;
 }
 
 std::optional<MachineStatus> UnpackStatus(std::string_view bytes) {
   ByteReader reader(bytes);
-  if (reader.Varint() != kVersion) return std::nullopt;
+  const std::uint64_t version = reader.Varint();
+  if (version != kVersion && version != kWithoutProgress) return std::nullopt;
   MachineStatus status;
   status.enforces = reader.Varint() != 0;
   const std::uint64_t engine = reader.Varint();
@@ -62,13 +105,11 @@ std::optional<MachineStatus> UnpackStatus(std::string_view bytes) {
   for (std::uint64_t i = 0; i < jobs && reader.ok(); ++i) {
     JobUse& use = status.jobs.emplace_back();
     use.job.number = TakeNumber(reader);
-    use.running = static_cast<int>(
-        std::min<std::int64_t>(TakeNumber(reader), std::numeric_limits<int>::max()));
+    use.running = TakeInt(reader);
     use.millicpus = TakeNumber(reader);
     use.memory_bytes = TakeNumber(reader);
-    const std::uint64_t trouble = reader.Varint();
-    if (trouble > kTroubleBytes) return std::nullopt;
-    use.trouble = reader.Take(trouble);
+    if (!TakeText(reader, use.trouble)) return std::nullopt;
+    if (version == kVersion && !TakeProgress(reader, use)) return std::nullopt;
   }
   if (!reader.ok() || !reader.done()) return std::nullopt;
   return status;

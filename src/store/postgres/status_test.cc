@@ -16,6 +16,8 @@ TEST(PackedStatus, ComesBackAsItWent) {
     status.jobs.push_back({{i}, 3, 2500, std::numeric_limits<std::int64_t>::max()});
   }
   status.jobs[3].trouble = "no such image";
+  status.jobs[5].waits_for = "pulling its image: 40 %";
+  status.jobs[7].progress = {{12, 500, "epoch 3 of 10"}, {std::int64_t{1} << 40, 1000, ""}};
   EXPECT_EQ(UnpackStatus(PackStatus(status)), status);
   EXPECT_EQ(UnpackStatus(PackStatus({})), MachineStatus{});
   EXPECT_FALSE(PackStatus({}).empty());
@@ -27,13 +29,28 @@ TEST(PackedStatus, WhatCannotBeReadIsNothing) {
     EXPECT_EQ(UnpackStatus(bytes.substr(0, size)), std::nullopt) << size;
   }
   EXPECT_EQ(UnpackStatus(bytes + "x"), std::nullopt);
-  EXPECT_EQ(UnpackStatus("\x02" + bytes.substr(1)), std::nullopt);
+  EXPECT_EQ(UnpackStatus("\x03" + bytes.substr(1)), std::nullopt);
+}
+
+TEST(PackedStatus, OfTheFirstVersionIsStillRead) {
+  const std::string bytes(
+      "\x01\x01\x06"
+      "docker"
+      "\x01\x07\x01\x02\x03\x02"
+      "no",
+      17);
+  JobUse use{{7}, 1, 2, 3};
+  use.trouble = "no";
+  EXPECT_EQ(UnpackStatus(bytes), (MachineStatus{"docker", true, {use}}));
 }
 
 TEST(PackedStatus, IsNeverLargerThanARowShouldBe) {
   MachineStatus status{std::string(1000, 'x'), true, {}};
   status.jobs.resize(1000);
-  for (JobUse& use : status.jobs) use.trouble = std::string(300, 'y');
+  for (JobUse& use : status.jobs) {
+    use.trouble = use.waits_for = std::string(300, 'y');
+    use.progress.resize(100, {std::int64_t{1} << 40, 1000, "note"});
+  }
   EXPECT_LT(PackStatus(status).size(), 2000u);
   EXPECT_EQ(UnpackStatus(PackStatus(status))->jobs.size(), limits::kJobsPerStatus);
 }

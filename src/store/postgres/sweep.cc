@@ -6,30 +6,43 @@
 
 #include "store/postgres/postgres_store.h"
 #include "store/postgres/rows.h"
+#include "store/postgres/statements.h"
 #include "store/rules.h"
 
 namespace tidemill {
+
+// By the items' own key: a condition on due_at would let PostgreSQL go through all that rest of the
+// job, for each chunk.
+const Statement kEndRests{"end_rests",
+                          "update item_try t set due_at = null from unnest($2, $3) k (first, last)"
+                          " where t.job_id = $1 and t.item >= k.first and t.item <= k.last"};
+
 namespace {
+
+// The leases' own chunks and the first that have something free or resting, all in one order.
+const Statement kLockChunksToPark{
+    "lock_chunks_to_park",
+    "select " TIDEMILL_CHUNK_COLUMNS
+    " from chunk c where c.job_id = $1 and (c.chunk = any ($2) or c.chunk in"
+    " (select f.chunk from chunk f where f.job_id = $1 and f.has_free order by f.chunk limit $3)"
+    " or c.chunk in (select r.chunk from"
+    "  (select t.chunk from item_try t where t.job_id = $1 and t.due_at is not null limit $4) r))"
+    " order by c.chunk for no key update"};
 
 const Statement kLockLeasesOfJob{"lock_leases_of_job",
                                  "select " TIDEMILL_LEASE_COLUMNS
                                  " from lease where job_id = $1"
                                  " order by lease_id limit $2 for no key update"};
-// The leases' own chunks and the first that have something free, all in one order.
-const Statement kLockChunksToPark{
-    "lock_chunks_to_park",
-    "select " TIDEMILL_CHUNK_COLUMNS
-    " from chunk c where c.job_id = $1 and (c.chunk = any ($2) or c.chunk in"
-    " (select f.chunk from chunk f where f.job_id = $1 and f.has_free order by f.chunk limit $3))"
-    " order by c.chunk for no key update"};
-// Both conditions are read as of one moment, in which an item is free, leased, parked or done. A
-// grant that has not committed leaves its item free in that moment, so no lock on the job is
-// needed.
+// The conditions are read as of one moment, in which an item is free, resting, leased, parked or
+// done. A grant that has not committed leaves its item as it was in that moment, so no lock on the
+// job is needed.
 const Statement kEndCancelled{
     "end_cancelled",
     "update job set state = 5 where job_id = $1 and state = 4"
     " and not exists (select 1 from lease where lease.job_id = $1)"
-    " and not exists (select 1 from chunk where chunk.job_id = $1 and has_free) returning state"};
+    " and not exists (select 1 from chunk where chunk.job_id = $1 and has_free)"
+    " and not exists (select 1 from item_try t where t.job_id = $1 and t.due_at is not null)"
+    " returning state"};
 // Only with the job locked: a reopening that it waited for would not show in what it reads of
 // chunks.
 const Statement kEndFinished{
@@ -82,22 +95,33 @@ Result<Swept> Cancel(Transaction& transaction, JobId id) {
   }
   TIDEMILL_TRY(
       const Rows rows,
-      transaction.One(kLockChunksToPark, Params().Big(id.number).Ints(numbers).Int(kParkChunks)));
+      transaction.One(kLockChunksToPark,
+                      Params().Big(id.number).Ints(numbers).Int(kParkChunks).Int(kParkResting)));
   std::map<ChunkKey, Chunk> chunks;
   for (const Chunk& chunk : ReadAll(rows, ReadChunk)) chunks.emplace(chunk.key, chunk);
   TIDEMILL_TRY_VOID(MustAgree(leases, chunks));
   for (const Lease& lease : leases) Revoke(chunks.at(lease.chunk), lease.mine);
   std::vector<const Chunk*> written;
+  std::vector<std::int64_t> firsts, lasts;
+  int resting_left = kParkResting;
   for (auto& [key, chunk] : chunks) {
-    ParkFree(chunk);
     written.push_back(&chunk);
+    const int resting = chunk.resting.Count();
+    if (resting > resting_left) continue;
+    resting_left -= resting;
+    if (resting > 0) {
+      firsts.push_back(chunk.first_item);
+      lasts.push_back(chunk.first_item + chunk.length() - 1);
+    }
+    ParkWaiting(chunk);
   }
   transaction.Send(kWriteChunks, ChunkPlanes(written));
+  transaction.Send(kEndRests, Params().Big(id.number).Bigs(firsts).Bigs(lasts));
   transaction.Send(kEndLeases, Params().Uuids(lease_ids));
   transaction.Send(kEndCancelled, Params().Big(id.number));
   TIDEMILL_TRY(const std::vector<Rows> answers, transaction.Commit());
-  if (!answers[2].empty()) swept.state = JobState::kCancelled;
-  swept.again = answers[2].empty();
+  swept.again = answers.back().empty();
+  if (!swept.again) swept.state = JobState::kCancelled;
   swept.revoked.assign(sessions.begin(), sessions.end());
   return swept;
 }

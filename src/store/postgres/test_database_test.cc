@@ -34,27 +34,46 @@ std::vector<std::string> Execute(const std::string& conninfo, const std::string&
   return cells;
 }
 
+// Behind PostgreSQL's own: found first by its name, because of the search path.
+constexpr const char* kStillClock =
+    "create table test_clock (at timestamptz not null); insert into test_clock values "
+    "('2023-11-14');"
+    " create function public.clock_timestamp() returns timestamptz language sql volatile"
+    " as 'select at from test_clock'";
+
 std::optional<TestDatabase>& Shared() {
   static std::optional<TestDatabase> shared;
   return shared;
 }
 
+std::optional<TestDatabase>& Still() {
+  static std::optional<TestDatabase> still;
+  return still;
+}
+
 // Drops it while the cluster is still there to be asked.
 class DropShared : public testing::Environment {
  public:
-  void TearDown() override { Shared().reset(); }
+  void TearDown() override {
+    Shared().reset();
+    Still().reset();
+  }
 };
 const testing::Environment* const kDropShared =
     testing::AddGlobalTestEnvironment(new DropShared);  // gtest owns it
 
 }  // namespace
 
-TestDatabase::TestDatabase() {
+TestDatabase::TestDatabase(Clock clock) {
   SystemRandom random;
   name_ = "t_" + std::to_string(getpid()) + "_" + std::to_string(random.Next());
   Execute(ClusterConninfo(), "create database " + name_);
   Execute(ClusterConninfo(), "alter database " + name_ + " set synchronous_commit = off");
   conninfo_ = ClusterConninfo() + " dbname=" + name_;
+  if (clock == Clock::kStill) {
+    Sql(kStillClock);
+    Sql("alter database " + name_ + " set search_path = public, pg_catalog");
+  }
   Must(PostgresStore({conninfo_, 1}).Migrate());
 }
 
@@ -74,9 +93,26 @@ std::vector<std::string> TestDatabase::Sql(const std::string& sql) {
   return Execute(conninfo_, sql);
 }
 
+void TestDatabase::SetClock(std::int64_t now_us) {
+  Sql("update test_clock set at = timestamptz 'epoch' + " + std::to_string(now_us) +
+      " * interval '1 us'");
+}
+
+TestDatabase& StillDatabase() {
+  if (!Still()) Still().emplace(TestDatabase::Clock::kStill);
+  return *Still();
+}
+
 TestDatabase& SharedDatabase() {
   if (!Shared()) Shared().emplace();
   return *Shared();
+}
+
+TEST(TestDatabase, HasAClockThatStandsStillIfItIsToldSo) {
+  StillDatabase().SetClock(1'700'000'000'000'001);
+  PostgresStore store({StillDatabase().conninfo(), 1});
+  EXPECT_EQ(Must(store.ReadChange()).clock_us, 1'700'000'000'000'001);
+  EXPECT_EQ(Must(store.ReadChange()).clock_us, 1'700'000'000'000'001);
 }
 
 TEST(TestDatabase, HasOurTablesAndIsEmptyAfterCleaning) {

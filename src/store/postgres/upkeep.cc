@@ -54,6 +54,9 @@ const Statement kDumpLeases{"dump_leases", "select " TIDEMILL_LEASE_COLUMNS
                                            " from lease where job_id = $1 order by lease_id"};
 const Statement kDumpTries{"dump_tries", "select " TIDEMILL_TRY_COLUMNS
                                          " from item_try t where t.job_id = $1 order by t.item"};
+const Statement kDumpRests{"dump_rests",
+                           "select item, chunk, due_at from item_try"
+                           " where job_id = $1 and due_at is not null order by item"};
 const Statement kDumpReports{"dump_reports",
                              "select r.job_id, r.chunk, r.lease_id, r.seq, r.round, r.kind,"
                              " r.settled, r.ended, case when $2 then r.body else '' end"
@@ -70,6 +73,7 @@ Result<JobDump> DumpJob(Transaction& transaction, const Job& job, Bodies bodies)
   transaction.Send(kDumpChunks, id);
   transaction.Send(kDumpLeases, id);
   transaction.Send(kDumpTries, id);
+  transaction.Send(kDumpRests, id);
   transaction.Send(kDumpReports, id_and_bodies);
   transaction.Send(kDumpStats, id_and_bodies);
   TIDEMILL_TRY(const std::vector<Rows> answers, transaction.Flush());
@@ -81,8 +85,15 @@ Result<JobDump> DumpJob(Transaction& transaction, const Job& job, Bodies bodies)
   });
   dump.leases = ReadAll(answers[1], ReadLease);
   dump.tries = ReadAll(answers[2], ReadTry);
-  dump.reports = ReadAll(answers[3], ReadReport);
-  dump.stats = ReadAll(answers[4], ReadStat);
+  dump.rests = ReadAll(answers[3], [](Row& row) {
+    Rest rest;
+    rest.item = row.Big();
+    rest.chunk = row.Int();
+    rest.due_us = row.Time();
+    return rest;
+  });
+  dump.reports = ReadAll(answers[4], ReadReport);
+  dump.stats = ReadAll(answers[5], ReadStat);
   return dump;
 }
 
