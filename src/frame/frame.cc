@@ -5,48 +5,27 @@
 
 #include <algorithm>
 
+#include "frame/bytes.h"
+#include "frame/text.h"
+
 namespace tidemill::frame {
 namespace {
 
 // What a later version may add to Hello.
-constexpr std::size_t kHelloBytes = 4;
+constexpr std::size_t kHelloBytesLeast = 4;
+constexpr std::size_t kHelloBytes = 8;
 constexpr std::size_t kHelloBytesMost = 256;
-constexpr std::size_t kRunBytesLeast = 8 + 8 + 4 + 4 + 1;
 constexpr std::size_t kEndBytes = 4 * 4 + 4 * 8;
+constexpr std::size_t kProgressBytes = 4;
 
 constexpr std::uint32_t kTimedOut = 1;
 constexpr std::uint32_t kStopped = 2;
 constexpr std::uint32_t kSkipped = 4;
 constexpr std::uint32_t kNoSecrets = 8;
-constexpr std::uint32_t kAllFlags = kTimedOut | kStopped | kSkipped | kNoSecrets;
-
-template <typename T>
-void Put(std::string& out, T value) {
-  const auto bits = static_cast<std::uint64_t>(value);
-  for (std::size_t i = 0; i < sizeof(T); ++i) {
-    out.push_back(static_cast<char>(static_cast<unsigned char>(bits >> (8 * i))));
-  }
-}
-
-// Takes a number from the front of `bytes`, which must hold it.
-template <typename T>
-T Take(std::string_view& bytes) {
-  std::uint64_t bits = 0;
-  for (std::size_t i = 0; i < sizeof(T); ++i) {
-    bits |= std::uint64_t{static_cast<unsigned char>(bytes[i])} << (8 * i);
-  }
-  bytes.remove_prefix(sizeof(T));
-  return static_cast<T>(bits);
-}
-
-std::string Header(Kind kind, std::uint64_t number, std::size_t payload_bytes) {
-  std::string out;
-  out.reserve(kHeaderBytes + payload_bytes);
-  Put(out, static_cast<std::uint32_t>(kind));  // and the three zeros
-  Put(out, static_cast<std::uint32_t>(payload_bytes));
-  Put(out, number);
-  return out;
-}
+constexpr std::uint32_t kOutOfMemory = 16;
+constexpr std::uint32_t kAmongOthers = 32;
+constexpr std::uint32_t kAllFlags =
+    kTimedOut | kStopped | kSkipped | kNoSecrets | kOutOfMemory | kAmongOthers;
 
 struct Lengths {
   std::size_t least;
@@ -58,13 +37,20 @@ std::optional<Lengths> LengthsOf(Reader::Side side, Kind kind) {
   const bool to_init = side == Reader::Side::kInit;
   switch (kind) {
     case Kind::kRun:
+    case Kind::kProgram:
       if (to_init) return Lengths{kRunBytesLeast, kPayloadToInit};
       break;
+    case Kind::kItem:
+      if (to_init) return Lengths{kItemBytesLeast, kPayloadToInit};
+      break;
     case Kind::kStop:
+    case Kind::kNoMore:
+    case Kind::kHeard:
+    case Kind::kQuit:
       if (to_init) return Lengths{0, 0};
       break;
     case Kind::kHello:
-      if (!to_init) return Lengths{kHelloBytes, kHelloBytesMost};
+      if (!to_init) return Lengths{kHelloBytesLeast, kHelloBytesMost};
       break;
     case Kind::kLog:
       if (!to_init) return Lengths{0, kPayloadToAgent};
@@ -72,61 +58,19 @@ std::optional<Lengths> LengthsOf(Reader::Side side, Kind kind) {
     case Kind::kEnd:
       if (!to_init) return Lengths{kEndBytes, kEndBytes};
       break;
+    case Kind::kProgress:
+      if (!to_init) return Lengths{kProgressBytes, kProgressBytes + kNoteBytes};
+      break;
+    case Kind::kHave:
+      if (!to_init) return Lengths{0, kTagBytes};
+      break;
   }
   return std::nullopt;
 }
 
-bool HasNul(std::string_view text) { return text.find('\0') != std::string_view::npos; }
-
-// Takes `count` strings, each with its NUL. False if there are not so many.
-bool TakeStrings(std::string_view& bytes, std::uint32_t count,
-                 std::vector<std::string_view>& strings) {
-  if (count > bytes.size()) return false;  // each needs a byte, so a lie reserves no memory
-  strings.reserve(count);
-  for (std::uint32_t i = 0; i < count; ++i) {
-    const std::size_t end = bytes.find('\0');
-    if (end == std::string_view::npos) return false;
-    strings.push_back(bytes.substr(0, end));
-    bytes.remove_prefix(end + 1);
-  }
-  return true;
-}
-
-// By their names, which so cannot be there twice.
-bool AreSecretFiles(const std::vector<SecretFile>& files) {
-  if (files.size() > kSecretFilesMost) return false;
-  for (std::size_t i = 0; i < files.size(); ++i) {
-    if (!IsSecretFileName(files[i].name)) return false;
-    if (files[i].content.size() > kSecretFileBytes) return false;
-    if (i > 0 && files[i - 1].name >= files[i].name) return false;
-  }
-  return true;
-}
-
-std::size_t SizeOf(const std::vector<SecretFile>& files) {
-  std::size_t bytes = files.empty() ? 0 : 4;
-  for (const SecretFile& file : files) bytes += file.name.size() + 1 + 4 + file.content.size();
-  return bytes;
-}
-
-// Takes all that is left. False if that is no secret files.
-bool TakeSecretFiles(std::string_view& bytes, std::vector<SecretFile>& files) {
-  if (bytes.size() < 4) return false;
-  const auto count = Take<std::uint32_t>(bytes);
-  if (count == 0 || count > kSecretFilesMost) return false;
-  for (std::uint32_t i = 0; i < count; ++i) {
-    const std::size_t end = bytes.find('\0');
-    if (end == std::string_view::npos) return false;
-    SecretFile file{.name = bytes.substr(0, end), .content = {}};
-    bytes.remove_prefix(end + 1);
-    if (bytes.size() < 4) return false;
-    const auto size = Take<std::uint32_t>(bytes);
-    if (size > bytes.size()) return false;
-    file.content = bytes.substr(0, size);
-    bytes.remove_prefix(size);
-    files.push_back(file);
-  }
-  return bytes.empty() && AreSecretFiles(files);
+bool HasNoNumber(Kind kind) {
+  return kind == Kind::kHello || kind == Kind::kProgram || kind == Kind::kNoMore ||
+         kind == Kind::kQuit;
 }
 
 bool Between(std::int32_t value, std::int32_t least, std::int32_t most) {
@@ -168,7 +112,7 @@ std::optional<Frame> Reader::Next() {
   const auto kind = static_cast<Kind>(kind_and_zeros & 0xff);
   const auto lengths = LengthsOf(side_, kind);
   const bool good = kind_and_zeros <= 0xff && lengths && length >= lengths->least &&
-                    length <= lengths->most && (kind != Kind::kHello || number == 0);
+                    length <= lengths->most && (!HasNoNumber(kind) || number == 0);
   if (!good) {
     broken_ = true;
     explicit_bzero(buffer_.data(), buffer_.size());
@@ -181,71 +125,38 @@ std::optional<Frame> Reader::Next() {
   return Frame{kind, number, bytes.substr(0, length)};
 }
 
-bool IsSecretFileName(std::string_view name) {
-  const auto is_plain = [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-  };
-  const auto is_rest = [&](char c) { return is_plain(c) || c == '.' || c == '_' || c == '-'; };
-  return !name.empty() && name.size() <= kSecretNameBytes && is_plain(name.front()) &&
-         std::all_of(name.begin(), name.end(), is_rest);
-}
-
-std::optional<std::string> EncodeRun(std::uint64_t number, const Run& run) {
-  if (run.argv.empty() || run.timeout_us < 0 || run.grace_us < 0) return std::nullopt;
-  if (!AreSecretFiles(run.secret_files)) return std::nullopt;
-  std::size_t bytes = kRunBytesLeast - 1 + SizeOf(run.secret_files);
-  for (const auto* strings : {&run.argv, &run.env}) {
-    for (const std::string_view text : *strings) {
-      bytes += text.size() + 1;
-      if (bytes > kPayloadToInit || HasNul(text)) return std::nullopt;
-    }
-  }
-  std::string out = Header(Kind::kRun, number, bytes);
-  Put(out, run.timeout_us);
-  Put(out, run.grace_us);
-  Put(out, static_cast<std::uint32_t>(run.argv.size()));
-  Put(out, static_cast<std::uint32_t>(run.env.size()));
-  for (const auto* strings : {&run.argv, &run.env}) {
-    for (const std::string_view text : *strings) out.append(text).push_back('\0');
-  }
-  if (run.secret_files.empty()) return out;
-  Put(out, static_cast<std::uint32_t>(run.secret_files.size()));
-  for (const SecretFile& file : run.secret_files) {
-    out.append(file.name).push_back('\0');
-    Put(out, static_cast<std::uint32_t>(file.content.size()));
-    out.append(file.content);
-  }
-  return out;
-}
-
-std::optional<Run> DecodeRun(std::string_view payload) {
-  if (payload.size() < kRunBytesLeast || payload.size() > kPayloadToInit) return std::nullopt;
-  Run run;
-  run.timeout_us = Take<std::int64_t>(payload);
-  run.grace_us = Take<std::int64_t>(payload);
-  const auto arguments = Take<std::uint32_t>(payload);
-  const auto variables = Take<std::uint32_t>(payload);
-  if (run.timeout_us < 0 || run.grace_us < 0 || arguments == 0) return std::nullopt;
-  if (!TakeStrings(payload, arguments, run.argv)) return std::nullopt;
-  if (!TakeStrings(payload, variables, run.env)) return std::nullopt;
-  if (!payload.empty() && !TakeSecretFiles(payload, run.secret_files)) return std::nullopt;
-  return run;
-}
-
 std::string EncodeStop(std::uint64_t number) { return Header(Kind::kStop, number, 0); }
 
-std::string EncodeHello() {
+std::string EncodeNoMore() { return Header(Kind::kNoMore, 0, 0); }
+
+std::string EncodeHeard(std::uint64_t number) { return Header(Kind::kHeard, number, 0); }
+
+std::string EncodeQuit() { return Header(Kind::kQuit, 0, 0); }
+
+std::string EncodeHello(std::uint32_t runs) {
   std::string out = Header(Kind::kHello, 0, kHelloBytes);
   Put(out, kVersion);
+  Put(out, runs);
   return out;
 }
 
-std::optional<std::uint32_t> DecodeHello(std::string_view payload) {
-  if (payload.size() < kHelloBytes || payload.size() > kHelloBytesMost) return std::nullopt;
-  const auto version = Take<std::uint32_t>(payload);
-  if (version == 0) return std::nullopt;
-  if (version == kVersion && !payload.empty()) return std::nullopt;
-  return version;
+std::string EncodeHave(std::uint64_t number, std::string_view tag) {
+  tag = tag.substr(0, kTagBytes);
+  std::string out = Header(Kind::kHave, number, tag.size());
+  out.append(tag);
+  return out;
+}
+
+std::optional<Hello> DecodeHello(std::string_view payload) {
+  if (payload.size() < kHelloBytesLeast || payload.size() > kHelloBytesMost) return std::nullopt;
+  const bool is_whole = payload.size() == kHelloBytes;
+  Hello hello{.version = Take<std::uint32_t>(payload)};
+  if (hello.version == 0) return std::nullopt;
+  if (hello.version != kVersion) return hello;
+  if (!is_whole) return std::nullopt;
+  hello.runs = Take<std::uint32_t>(payload);
+  if (hello.runs > kRunsMost) return std::nullopt;
+  return hello;
 }
 
 std::string EncodeLog(std::uint64_t number, std::string_view bytes) {
@@ -261,7 +172,8 @@ std::string EncodeEnd(std::uint64_t number, const End& end) {
   Put(out, end.signal);
   Put(out, end.error);
   Put(out, (end.timed_out ? kTimedOut : 0U) | (end.stopped ? kStopped : 0U) |
-               (end.skipped ? kSkipped : 0U) | (end.no_secrets ? kNoSecrets : 0U));
+               (end.skipped ? kSkipped : 0U) | (end.no_secrets ? kNoSecrets : 0U) |
+               (end.out_of_memory ? kOutOfMemory : 0U) | (end.among_others ? kAmongOthers : 0U));
   Put(out, end.start_ms);
   Put(out, end.duration_us);
   Put(out, end.cpu_us);
@@ -280,6 +192,8 @@ std::optional<End> DecodeEnd(std::string_view payload) {
   end.stopped = (flags & kStopped) != 0;
   end.skipped = (flags & kSkipped) != 0;
   end.no_secrets = (flags & kNoSecrets) != 0;
+  end.out_of_memory = (flags & kOutOfMemory) != 0;
+  end.among_others = (flags & kAmongOthers) != 0;
   end.start_ms = Take<std::int64_t>(payload);
   end.duration_us = Take<std::int64_t>(payload);
   end.cpu_us = Take<std::int64_t>(payload);
@@ -292,10 +206,32 @@ std::optional<End> DecodeEnd(std::string_view payload) {
   // It exited, or was killed, or was never started.
   if ((end.exit != 0) + (end.signal != 0) + (end.error != 0) > 1) return std::nullopt;
   if (end.no_secrets && end.error == 0) return std::nullopt;
+  const bool ended_by_us = end.timed_out || end.stopped || end.skipped;
+  if (end.out_of_memory && (ended_by_us || end.exit + end.signal == 0)) return std::nullopt;
+  if (end.among_others && (ended_by_us || end.out_of_memory || end.error != 0)) return std::nullopt;
   if (end.start_ms < 0 || end.duration_us < 0 || end.cpu_us < 0 || end.memory_bytes < 0) {
     return std::nullopt;
   }
   return end;
+}
+
+std::string EncodeProgress(std::uint64_t number, const Progress& progress) {
+  const std::string_view note = CutText(progress.note, kNoteBytes);
+  std::string out = Header(Kind::kProgress, number, kProgressBytes + note.size());
+  Put(out, progress.permille);
+  out.append(note);
+  return out;
+}
+
+std::optional<Progress> DecodeProgress(std::string_view payload) {
+  if (payload.size() < kProgressBytes || payload.size() > kProgressBytes + kNoteBytes) {
+    return std::nullopt;
+  }
+  Progress progress;
+  progress.permille = Take<std::int32_t>(payload);
+  progress.note = payload;
+  if (!Between(progress.permille, 0, 1000) || !IsLine(progress.note)) return std::nullopt;
+  return progress;
 }
 
 }  // namespace tidemill::frame

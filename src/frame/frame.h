@@ -14,21 +14,45 @@
 //   frame │ kind: 1 │ zero: 3 │ length of the payload: 4 │ number of the run: 8 │ payload
 //
 // All numbers are little-endian. The number is chosen by the agent for each run and is never used
-// twice in one container; Hello has none (0).
+// twice in one container; Hello, Program, NoMore and Quit have none (0).
 //
-//   init ──Hello──▶ agent      once, first
-//        ◀──Run────            waits its turn behind those before it
-//        ◀──Stop───            of a run: ends it if it runs, skips it if it waits, else nothing
-//        ──Log───▶             what the run wrote, in order
-//        ──End───▶             once for each Run, in the order of the Runs
+//   init ──Hello────▶ agent    once, first; how many runs it has
+//        ──Have────▶           for each of them, whether it waits, runs or has ended
+//        ◀──Run──────          waits its turn behind those before it
+//        ◀──Stop─────          of a run: ends it if it runs, skips it if it waits, else nothing
+//        ──Log─────▶           what the run wrote, in order
+//        ──Progress▶           how far the run is, as it says itself
+//        ──End─────▶           once for each Run, in the order of the Runs
+//        ◀──Heard────          of a run: its End has come, and init may forget it
+//        ◀──Quit─────          nothing more is wanted: init ends all and then itself
+//
+// Where there is a path to connect to again, a stream that is cut without a Quit is no end: init
+// goes on, connects again, says Hello, what it has, and each End that was not heard once more.
+//
+// A container may be a loop instead: its agent sends a Program, once and before all else, and then
+// Items where it would send Runs. The program stays up and takes items; their Ends come in any
+// order. NoMore says that no Item follows: once all have ended the program ends, and init with it.
 //
 // A container is hostile and the agent may be root, so the reader of an agent believes nothing: one
 // byte that is not as above ends the stream. No exceptions: init is compiled without.
 namespace tidemill::frame {
 
-inline constexpr std::uint32_t kVersion = 1;
+inline constexpr std::uint32_t kVersion = 2;
 
-enum class Kind : std::uint8_t { kRun = 1, kStop = 2, kHello = 16, kLog = 17, kEnd = 18 };
+enum class Kind : std::uint8_t {
+  kRun = 1,
+  kStop = 2,
+  kProgram = 3,
+  kItem = 4,
+  kNoMore = 5,
+  kHeard = 6,
+  kQuit = 7,
+  kHello = 16,
+  kLog = 17,
+  kEnd = 18,
+  kProgress = 19,
+  kHave = 20,
+};
 
 inline constexpr std::size_t kHeaderBytes = 16;
 // To init: a command and an environment in which an item of the largest size stands a few times.
@@ -88,29 +112,67 @@ inline constexpr std::size_t kSecretNameBytes = 64;
 // first is a letter or digit.
 bool IsSecretFileName(std::string_view name);
 
+// What the agent calls a run, for itself; any bytes.
+inline constexpr std::size_t kTagBytes = 128;
+
 struct Run {
   std::int64_t timeout_us = 0;  // 0: none
   std::int64_t grace_us = 0;    // between SIGTERM and SIGKILL, after a timeout or a Stop
   std::vector<std::string_view> argv = {};  // at least one
   std::vector<std::string_view> env = {};   // NAME=value; replaces what init's own environment has
   std::vector<SecretFile> secret_files = {};  // by name, no two of the same
+  std::string_view tag = {};
 };
 
 // Nothing if it is too long for one frame, has no argv, a negative time, a string with a NUL, or
-// secret files that are none.
+// secret files or a tag that are none.
 //
-//   payload │ timeout: 8 │ grace: 8 │ how many argv: 4 │ how many env: 4 │ argv and env, each + NUL
+//   payload │ timeout: 8 │ grace: 8 │ how many argv: 4 │ how many env: 4 │ length of the tag: 4
+//           │ tag │ argv and env, each + NUL
 //           │ if there are secret files: how many: 4 │ for each: name + NUL │ length: 4 │ content
 std::optional<std::string> EncodeRun(std::uint64_t number, const Run& run);
 // The strings are those of the payload; each but for the contents is followed by a NUL there.
 std::optional<Run> DecodeRun(std::string_view payload);
 std::string EncodeStop(std::uint64_t number);
+std::string EncodeHeard(std::uint64_t number);
+std::string EncodeQuit();
+
+// The program of a loop: a Run whose timeout and tag say nothing, and whose grace is what it has to
+// end in after NoMore.
+std::optional<std::string> EncodeProgram(const Run& program);
+std::string EncodeNoMore();
+
+// An item of a loop.
+struct Item {
+  std::int64_t timeout_us = 0;  // since the program took it; 0: none
+  std::int64_t grace_us = 0;
+  std::uint64_t name = 0;  // what the program calls it: the number in its `json`
+  bool alone = false;      // the program may hold no other item meanwhile
+  std::string_view tag = {};
+  std::string_view json = {};  // an object in one line, as the program gets it
+};
+// Nothing if it is too long for one frame or has a negative time, a tag that is none, or no json.
+//
+//   payload │ timeout: 8 │ grace: 8 │ name: 8 │ flags: 4 │ length of the tag: 4 │ tag │ json
+std::optional<std::string> EncodeItem(std::uint64_t number, const Item& item);
+// The strings are those of the payload.
+std::optional<Item> DecodeItem(std::string_view payload);
 
 // --- to the agent ---
 
-std::string EncodeHello();
-// The version. Nothing: not a Hello that any version sends.
-std::optional<std::uint32_t> DecodeHello(std::string_view payload);
+struct Hello {
+  std::uint32_t version = kVersion;
+  std::uint32_t runs = 0;  // as many Haves follow
+  bool operator==(const Hello&) const = default;
+};
+// An honest agent gives no init more: those that wait or are held, and Ends on their way.
+inline constexpr std::uint32_t kRunsMost = 4096;
+std::string EncodeHello(std::uint32_t runs = 0);
+// Nothing: not a Hello that any version sends. Of another version only that is known.
+std::optional<Hello> DecodeHello(std::string_view payload);
+
+// `tag` is the run's own.
+std::string EncodeHave(std::uint64_t number, std::string_view tag);
 
 // At most kPayloadToAgent bytes; what is over is not in the frame.
 std::string EncodeLog(std::uint64_t number, std::string_view bytes);
@@ -122,13 +184,16 @@ inline constexpr std::int32_t kErrorMost = 4095;
 
 // At most one of exit, signal and error is not 0.
 struct End {
-  std::int32_t exit = 0;      // the exit code; 0 if it did not exit by itself
-  std::int32_t signal = 0;    // what killed it, or 0
-  std::int32_t error = 0;     // errno, if it could not be started
-  bool timed_out = false;     // its time was over before it ended
-  bool stopped = false;       // by Stop, while it ran
-  bool skipped = false;       // by Stop, before it ran
-  bool no_secrets = false;    // it was not started because its secret files could not be written
+  std::int32_t exit = 0;    // the exit code; 0 if it did not exit by itself
+  std::int32_t signal = 0;  // what killed it, or 0
+  std::int32_t error = 0;   // errno, if it could not be started
+  bool timed_out = false;   // its time was over before it ended
+  bool stopped = false;     // by Stop, while it ran
+  bool skipped = false;     // by Stop, before it ran
+  bool no_secrets = false;  // it was not started because its secret files could not be written
+  // It did not succeed, and meanwhile the kernel killed a process of the container for its memory.
+  bool out_of_memory = false;
+  bool among_others = false;  // in a loop: its program ended while it held this item and others
   std::int64_t start_ms = 0;  // the container's clock, since 1970
   std::int64_t duration_us = 0;
   std::int64_t cpu_us = 0;
@@ -137,7 +202,20 @@ struct End {
 };
 std::string EncodeEnd(std::uint64_t number, const End& end);
 // Nothing for a payload that no true End has: a number out of its range or below 0, two of exit,
-// signal and error at once, no_secrets without an error, an unknown flag.
+// signal and error at once, no_secrets without an error, out_of_memory of what succeeded or was
+// ended by us, an unknown flag.
 std::optional<End> DecodeEnd(std::string_view payload);
+
+// How far a run is.
+struct Progress {
+  std::int32_t permille = 0;  // 0 to 1000
+  std::string_view note = {};
+  bool operator==(const Progress&) const = default;
+};
+inline constexpr std::size_t kNoteBytes = 200;
+// The note is cut at its limit, and it must be a line.
+std::string EncodeProgress(std::uint64_t number, const Progress& progress);
+// Nothing if a number is out of its range, or the note is too long or no line.
+std::optional<Progress> DecodeProgress(std::string_view payload);
 
 }  // namespace tidemill::frame

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // What decodes encodes to the same bytes; how a stream is cut changes nothing; limits hold.
-// sources: frame/frame.cc
+// sources: frame/frame.cc frame/run.cc frame/text.cc
 #include <cstdlib>
 
 #include "frame/frame.h"
+#include "frame/text.h"
 
 namespace tidemill::frame {
 namespace {
@@ -15,7 +16,8 @@ void Require(bool holds) {
 // The frame, made anew from what its payload was read as. Nothing: its payload says nothing.
 std::optional<std::string> Again(const Frame& frame) {
   switch (frame.kind) {
-    case Kind::kRun: {
+    case Kind::kRun:
+    case Kind::kProgram: {
       const auto run = DecodeRun(frame.payload);
       if (!run) return std::nullopt;
       for (const auto* strings : {&run->argv, &run->env}) {
@@ -26,13 +28,37 @@ std::optional<std::string> Again(const Frame& frame) {
         Require(file.content.size() <= kSecretFileBytes);
       }
       Require(run->secret_files.size() <= kSecretFilesMost);
-      return EncodeRun(frame.number, *run);
+      Require(run->tag.size() <= kTagBytes);
+      return frame.kind == Kind::kRun ? EncodeRun(frame.number, *run) : EncodeProgram(*run);
+    }
+    case Kind::kItem: {
+      const auto item = DecodeItem(frame.payload);
+      if (!item) return std::nullopt;
+      Require(item->tag.size() <= kTagBytes && !item->json.empty());
+      return EncodeItem(frame.number, *item);
+    }
+    case Kind::kNoMore:
+      return EncodeNoMore();
+    case Kind::kProgress: {
+      const auto progress = DecodeProgress(frame.payload);
+      if (!progress) return std::nullopt;
+      Require(IsLine(progress->note) && progress->note.size() <= kNoteBytes);
+      return EncodeProgress(frame.number, *progress);
     }
     case Kind::kStop:
       return EncodeStop(frame.number);
-    case Kind::kHello:
-      if (DecodeHello(frame.payload) != kVersion) return std::nullopt;
-      return EncodeHello();
+    case Kind::kHello: {
+      const auto hello = DecodeHello(frame.payload);
+      if (!hello || hello->version != kVersion) return std::nullopt;
+      Require(hello->runs <= kRunsMost);
+      return EncodeHello(hello->runs);
+    }
+    case Kind::kHave:
+      return EncodeHave(frame.number, frame.payload);
+    case Kind::kHeard:
+      return EncodeHeard(frame.number);
+    case Kind::kQuit:
+      return EncodeQuit();
     case Kind::kLog:
       return EncodeLog(frame.number, frame.payload);
     case Kind::kEnd: {
@@ -87,6 +113,8 @@ void FuzzOne(std::string_view input) {
   DecodeAlone(Kind::kRun, bytes, DecodeRun);
   DecodeAlone(Kind::kEnd, bytes, DecodeEnd);
   DecodeAlone(Kind::kHello, bytes, DecodeHello);
+  DecodeAlone(Kind::kItem, bytes, DecodeItem);
+  DecodeAlone(Kind::kProgress, bytes, DecodeProgress);
 }
 
 }  // namespace

@@ -91,6 +91,11 @@ End AnyEnd() {
   }
   std::tie(end.timed_out, end.stopped, end.skipped) =
       *rc::gen::arbitrary<std::tuple<bool, bool, bool>>();
+  const bool by_itself = !end.timed_out && !end.stopped && !end.skipped && end.error == 0;
+  if (by_itself && *rc::gen::arbitrary<bool>()) {
+    end.out_of_memory = end.exit + end.signal != 0;
+    end.among_others = !end.out_of_memory;
+  }
   end.start_ms = AnyTime();
   end.duration_us = AnyTime();
   end.cpu_us = AnyTime();
@@ -101,9 +106,11 @@ End AnyEnd() {
 std::string AnyFrame(Side side) {
   const auto number = *rc::gen::arbitrary<std::uint64_t>();
   if (side == Side::kAgent) {
-    switch (*rc::gen::inRange(0, 3)) {
+    switch (*rc::gen::inRange(0, 4)) {
       case 0:
         return EncodeHello();
+      case 2:
+        return EncodeProgress(number, {*rc::gen::inRange(0, 1001), "a note"});
       case 1:
         return EncodeLog(number, AnyBytes(kPayloadToAgent));
       default:
@@ -115,7 +122,18 @@ std::string AnyFrame(Side side) {
   const std::string content = AnyBytes(40);
   Run run{.argv = {"program", text}, .env = {text}};
   if (*rc::gen::arbitrary<bool>()) run.secret_files = {{"a.b", content}, {"c", ""}};
-  return *EncodeRun(number, run);
+  const std::string tag = AnyBytes(kTagBytes);
+  run.tag = tag;
+  switch (*rc::gen::inRange(0, 4)) {
+    case 0:
+      return *EncodeProgram(run);
+    case 1:
+      return *EncodeItem(number, {.name = number, .tag = tag, .json = "{}"});
+    case 2:
+      return EncodeNoMore();
+    default:
+      return *EncodeRun(number, run);
+  }
 }
 
 // Frames, often with a byte changed or some bytes of nonsense at the end.
@@ -174,7 +192,7 @@ TEST(Run, IsNotMadeOfWhatCannotBeRun) {
 }
 
 TEST(Run, MayBeAsLongAsAFrameAndNotLonger) {
-  const std::string longest(kPayloadToInit - 24 - 1, 'x');
+  const std::string longest(kPayloadToInit - 28 - 1, 'x');
   const auto bytes = EncodeRun(1, {.argv = {longest}});
   ASSERT_TRUE(bytes);
   EXPECT_EQ(bytes->size(), kHeaderBytes + kPayloadToInit);
@@ -200,6 +218,7 @@ TEST(Run, IsRefusedWhenItsPartsDoNotAddUp) {
   EXPECT_FALSE(with(16, 3));       // one too few
   EXPECT_FALSE(with(19, '\x7f'));  // two thousand million strings
   EXPECT_FALSE(with(23, '\x7f'));
+  EXPECT_FALSE(with(27, '\x7f'));            // a tag that is longer than a tag may be
   EXPECT_FALSE(with(good.size() - 1, 'x'));  // no NUL at the end
   EXPECT_FALSE(DecodeRun(good + "x"));
   EXPECT_FALSE(DecodeRun(std::string_view(good).substr(0, good.size() - 1)));
@@ -324,6 +343,14 @@ TEST(End, IsRefusedWhenItCannotBeTrue) {
   EXPECT_FALSE(refused({.error = 28, .no_secrets = true}));
   EXPECT_TRUE(refused({.no_secrets = true}));
   EXPECT_TRUE(refused({.exit = 1, .no_secrets = true}));
+  EXPECT_FALSE(refused({.signal = 9, .out_of_memory = true}));
+  EXPECT_TRUE(refused({.out_of_memory = true}));
+  EXPECT_TRUE(refused({.error = 2, .out_of_memory = true}));
+  EXPECT_TRUE(refused({.signal = 9, .stopped = true, .out_of_memory = true}));
+  EXPECT_TRUE(refused({.signal = 9, .timed_out = true, .out_of_memory = true}));
+  EXPECT_FALSE(refused({.signal = 9, .among_others = true}));
+  EXPECT_TRUE(refused({.signal = 9, .out_of_memory = true, .among_others = true}));
+  EXPECT_TRUE(refused({.skipped = true, .among_others = true}));
   EXPECT_TRUE(refused({.start_ms = -1}));
   EXPECT_TRUE(refused({.duration_us = -1}));
   EXPECT_TRUE(refused({.cpu_us = -1}));
@@ -333,7 +360,7 @@ TEST(End, IsRefusedWhenItCannotBeTrue) {
 TEST(End, IsRefusedWithAFlagThatNobodyKnows) {
   std::string bytes = EncodeEnd(1, {}).substr(kHeaderBytes);
   ASSERT_TRUE(DecodeEnd(bytes));
-  bytes[12] = 16;
+  bytes[12] = 64;
   EXPECT_FALSE(DecodeEnd(bytes));
   EXPECT_FALSE(DecodeEnd(bytes + "x"));
   EXPECT_FALSE(DecodeEnd(""));
@@ -342,12 +369,17 @@ TEST(End, IsRefusedWithAFlagThatNobodyKnows) {
 TEST(Hello, TellsTheVersion) {
   const Kept kept = ReadOne(Side::kAgent, EncodeHello());
   EXPECT_EQ(kept.kind, Kind::kHello);
-  EXPECT_EQ(DecodeHello(kept.payload), kVersion);
+  EXPECT_EQ(DecodeHello(kept.payload), Hello{});
+  EXPECT_EQ(DecodeHello(EncodeHello(7).substr(kHeaderBytes))->runs, 7U);
+  EXPECT_TRUE(DecodeHello(EncodeHello(kRunsMost).substr(kHeaderBytes)));
+  EXPECT_FALSE(DecodeHello(EncodeHello(kRunsMost + 1).substr(kHeaderBytes)));
 }
 
 TEST(Hello, OfALaterVersionMayBeLonger) {
-  EXPECT_EQ(DecodeHello(std::string_view("\2\0\0\0and more", 12)), 2U);
-  EXPECT_FALSE(DecodeHello(std::string_view("\1\0\0\0and more", 12)));
+  EXPECT_EQ(DecodeHello(std::string_view("\3\0\0\0and more", 12))->version, 3U);
+  EXPECT_EQ(DecodeHello(std::string_view("\1\0\0\0", 4))->version, 1U);
+  EXPECT_FALSE(DecodeHello(std::string_view("\2\0\0\0", 4)));
+  EXPECT_FALSE(DecodeHello(std::string_view("\2\0\0\0and more", 12)));
   EXPECT_FALSE(DecodeHello(std::string_view("\0\0\0\0", 4)));
   EXPECT_FALSE(DecodeHello("abc"));
   EXPECT_FALSE(DecodeHello(std::string(257, 'x')));
@@ -365,7 +397,7 @@ TEST(Frame, HasTheBytesThatAreDrawn) {
   EXPECT_EQ(EncodeStop(0x0807060504030201),
             std::string("\2\0\0\0\0\0\0\0\1\2\3\4\5\6\7\x8", kHeaderBytes));
   EXPECT_EQ(EncodeHello().substr(0, kHeaderBytes),
-            std::string("\x10\0\0\0\4\0\0\0\0\0\0\0\0\0\0\0", kHeaderBytes));
+            std::string("\x10\0\0\0\x8\0\0\0\0\0\0\0\0\0\0\0", kHeaderBytes));
 }
 
 RC_GTEST_PROP(Reader, GivesTheSameFramesHoweverTheStreamIsCut, ()) {
@@ -425,11 +457,15 @@ TEST(Reader, HandsOutWhatCameBeforeTheBreak) {
 
 TEST(Reader, TakesOnlyWhatMayComeToItsSide) {
   const std::string run = *EncodeRun(1, {.argv = {"a"}});
-  for (const std::string& bytes : {run, EncodeStop(1)}) {
+  const std::string program = *EncodeProgram({.argv = {"a"}});
+  const std::string item = *EncodeItem(1, {.json = "{}"});
+  for (const std::string& bytes :
+       {run, EncodeStop(1), program, item, EncodeNoMore(), EncodeHeard(1), EncodeQuit()}) {
     EXPECT_TRUE(ReadWhole(Side::kAgent, bytes).broken);
     EXPECT_FALSE(ReadWhole(Side::kInit, bytes).broken);
   }
-  for (const std::string& bytes : {EncodeHello(), EncodeLog(1, "a"), EncodeEnd(1, {})}) {
+  for (const std::string& bytes : {EncodeHello(), EncodeLog(1, "a"), EncodeEnd(1, {}),
+                                   EncodeProgress(1, {}), EncodeHave(1, "tag")}) {
     EXPECT_TRUE(ReadWhole(Side::kInit, bytes).broken);
     EXPECT_FALSE(ReadWhole(Side::kAgent, bytes).broken);
   }
@@ -444,7 +480,7 @@ TEST(Reader, RefusesALengthAsSoonAsItIsSeen) {
   };
   EXPECT_FALSE(ReadWhole(Side::kInit, header(Kind::kRun, kPayloadToInit)).broken);
   EXPECT_TRUE(ReadWhole(Side::kInit, header(Kind::kRun, kPayloadToInit + 1)).broken);
-  EXPECT_TRUE(ReadWhole(Side::kInit, header(Kind::kRun, 24)).broken);
+  EXPECT_TRUE(ReadWhole(Side::kInit, header(Kind::kRun, 28)).broken);
   EXPECT_TRUE(ReadWhole(Side::kInit, header(Kind::kStop, 1)).broken);
   EXPECT_FALSE(ReadWhole(Side::kAgent, header(Kind::kLog, kPayloadToAgent)).broken);
   EXPECT_TRUE(ReadWhole(Side::kAgent, header(Kind::kLog, kPayloadToAgent + 1)).broken);

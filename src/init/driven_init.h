@@ -198,12 +198,13 @@ class DrivenInit {
     while (true) {
       auto got = reader_.Next();
       if (got && got->kind == frame::Kind::kHello) {
-        EXPECT_EQ(frame::DecodeHello(got->payload), frame::kVersion);
+        EXPECT_EQ(frame::DecodeHello(got->payload), frame::Hello{});
         EXPECT_FALSE(std::exchange(greeted_, true));
         continue;
       }
       if (got) {
         EXPECT_TRUE(greeted_);
+        if (got->kind == frame::Kind::kEnd) Send(frame::EncodeHeard(got->number));
         return got;
       }
       EXPECT_FALSE(reader_.broken());

@@ -79,11 +79,14 @@ TEST(Arguments, MayNameASocketToConnectTo) {
   EXPECT_EQ(recv(accepted, got.data(), got.size(), MSG_WAITALL),
             static_cast<ssize_t>(hello.size()));
   EXPECT_EQ(got, hello);
-  close(accepted);
+  const std::string quit = frame::EncodeQuit();
+  EXPECT_EQ(send(accepted, quit.data(), quit.size(), MSG_NOSIGNAL),
+            static_cast<ssize_t>(quit.size()));
   close(listener);
   int status = 0;
   waitpid(pid, &status, 0);
   EXPECT_EQ(status, 0);
+  close(accepted);
 }
 
 TEST(Item, TellsItsExitCode) {

@@ -5,15 +5,14 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/signalfd.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <ctime>
-#include <limits>
 
+#include "init/clocks.h"
 #include "init/item.h"
 
 namespace tidemill::init {
@@ -21,32 +20,18 @@ namespace {
 
 // An agent sends so far ahead that init is never idle, which is far less.
 constexpr std::size_t kWaitingMost = 64;
+// How long items go on without an agent: an upgrade takes seconds, and a session is over sooner.
+constexpr std::int64_t kAwayUs = 600'000'000;
+constexpr std::int64_t kTryEveryUs = 200'000;
+// Without an agent so much is kept; then who writes more waits.
+constexpr std::size_t kUnsentAwayMost = 1024 * 1024;
+// An agent hears of each End at once; one that does not is gone or broken.
+constexpr std::size_t kUnheardMost = 2048;
 // While more is unsent nothing is read of items and none is started: they wait for the agent.
 constexpr std::size_t kUnsentMost = 256 * 1024;
-constexpr std::size_t kReadBytes = 32 * 1024;
-// A flood of dying orphans may not keep us from timeouts.
-constexpr int kReapsATurn = 64;
-constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
-// What does not die of SIGKILL in this time is stuck in the kernel: a new container is needed.
-constexpr std::int64_t kDyingUs = 30'000'000;
+constexpr std::size_t kOwnPolls = 3;  // what is polled besides the door
 // For the agent to read the last End.
 constexpr std::int64_t kLastFlushUs = 5'000'000;
-
-std::int64_t ClockUs(clockid_t clock) {
-  timespec time{};
-  clock_gettime(clock, &time);
-  return std::int64_t{time.tv_sec} * 1'000'000 + time.tv_nsec / 1'000;
-}
-
-std::int64_t NowUs() { return ClockUs(CLOCK_MONOTONIC); }
-
-std::int64_t After(std::int64_t now_us, std::int64_t wait_us) {
-  return wait_us > kNever - now_us ? kNever : now_us + wait_us;
-}
-
-std::int64_t Us(const timeval& time) {
-  return std::int64_t{time.tv_sec} * 1'000'000 + time.tv_usec;
-}
 
 timespec Span(std::int64_t us) {
   return {.tv_sec = us / 1'000'000, .tv_nsec = us % 1'000'000 * 1'000};
@@ -59,8 +44,17 @@ Loop::Loop(const LoopOptions& options, const Scratch& scratch, Secrets& secrets)
       scratch_(scratch),
       secrets_(secrets),
       leftovers_(options.first_process),
-      link_(options.socket),
-      deadline_us_(kNever) {}
+      link_(options.socket, options.socket_path),
+      desk_(door_, link_, oom_kills_),
+      deadline_us_(kNever) {
+  // Else the cgroup is not ours alone.
+  if (options_.first_process) oom_kills_.Open();
+  if (const int error = door_.Open(); error != 0) {
+    Complain("there is no loopback to serve on", error);
+  } else {
+    url_variable_ = "TIDEMILL_URL=" + door_.url();
+  }
+}
 
 ExitCode Loop::Run() {
   link_.Put(frame::EncodeHello());
@@ -75,18 +69,47 @@ ExitCode Loop::Run() {
 void Loop::Turn() {
   if (phase_ == Phase::kDraining) Drain();
   StartWaiting();
+  desk_.Serve(NowUs());
   if (exit_) return;
   // After the start of the next item, so that it is under way while the agent reads.
-  if (!link_.Flush()) return Finish(kExitDone);
+  if (!link_.Flush()) Lose();
+  TryToReturn();
   Wait();
   if (signals_ready_) TakeSignals();
   if (signals_ready_ || reap_again_) Reap();
   if (output_ready_) TakeOutput();
   TakeDeadline();
   if (frames_ready_) TakeFrames();
+  TakeRequests();
 }
 
-bool Loop::MayPut() const { return link_.unsent_bytes() < kUnsentMost; }
+bool Loop::MayPut() const {
+  return link_.unsent_bytes() < (link_.connected() ? kUnsentMost : kUnsentAwayMost) &&
+         link_.unheard() < kUnheardMost;
+}
+
+void Loop::Lose() {
+  if (!link_.connected()) return;
+  if (!link_.Lose()) return Finish(kExitDone);
+  away_until_us_ = After(NowUs(), kAwayUs);
+  next_try_us_ = NowUs();
+}
+
+void Loop::TryToReturn() {
+  const std::int64_t now_us = NowUs();
+  if (link_.connected() || exit_ || now_us < next_try_us_) return;
+  if (now_us >= away_until_us_) {
+    Complain("no agent has come back", 0);
+    return Finish(kExitDone);
+  }
+  std::vector<AgentLink::Have> runs = desk_.Runs();
+  if (!desk_.is_loop() && phase_ != Phase::kIdle) runs.push_back({item_.number, item_.tag});
+  for (const Waiting& each : waiting_) {
+    const auto run = frame::DecodeRun(each.payload);
+    if (run) runs.push_back({each.number, std::string(run->tag)});
+  }
+  next_try_us_ = link_.Return(runs) ? kNever : After(now_us, kTryEveryUs);
+}
 
 void Loop::Finish(ExitCode code) {
   if (!exit_) exit_ = code;
@@ -94,7 +117,7 @@ void Loop::Finish(ExitCode code) {
 
 void Loop::FlushLast() {
   const std::int64_t end_us = NowUs() + kLastFlushUs;
-  while (link_.Flush() && link_.unsent_bytes() > 0) {
+  while (link_.connected() && link_.Flush() && link_.unsent_bytes() > 0) {
     const std::int64_t left_us = end_us - NowUs();
     if (left_us <= 0) return;
     pollfd writable{.fd = link_.socket(), .events = POLLOUT, .revents = 0};
@@ -106,62 +129,95 @@ void Loop::FlushLast() {
 // --- what waits ---
 
 void Loop::StartWaiting() {
+  if (desk_.is_loop()) {
+    if (phase_ == Phase::kIdle && desk_.is_over()) return Finish(kExitDone);
+    while (phase_ == Phase::kIdle && desk_.anyone_waits() && MayPut() && !exit_) StartProgram();
+    // It has been told that there is no more; this is how long it may think about it.
+    if (phase_ == Phase::kRunning && desk_.is_over() && deadline_us_ == kNever) {
+      deadline_us_ = After(NowUs(), item_.grace_us);
+    }
+  }
   while (phase_ == Phase::kIdle && !waiting_.empty() && MayPut() && !exit_) {
     Waiting next = std::move(waiting_.front());
     waiting_.pop_front();
     if (next.skip) {
-      link_.Put(frame::EncodeEnd(next.number, {.skipped = true}));
+      const auto run = frame::DecodeRun(next.payload);
+      link_.PutEnd({next.number, std::string(run ? run->tag : "")}, {.skipped = true});
     } else {
-      Start(next);
+      StartRun(next);
     }
     // The item has its own copy of what is secret in it.
     explicit_bzero(next.payload.data(), next.payload.size());
   }
 }
 
-void Loop::Start(const Waiting& waiting) {
+void Loop::StartRun(const Waiting& waiting) {
   auto run = frame::DecodeRun(waiting.payload);
   if (!run) {
     Complain("the agent sent a run that is none", 0);
     return Finish(kExitAgent);
   }
-  item_ = {.number = waiting.number, .grace_us = run->grace_us};
-  item_.end.start_ms = std::max<std::int64_t>(0, ClockUs(CLOCK_REALTIME) / 1'000);
+  item_ = {.number = waiting.number, .tag = std::string(run->tag)};
+  if (!Start(*run)) return;
+  desk_.SetRunning(item_.number);
+  if (run->timeout_us > 0) deadline_us_ = After(item_.start_us, run->timeout_us);
+}
+
+void Loop::StartProgram() {
+  auto program = frame::DecodeRun(program_);
+  if (!program) return Finish(kExitAgent);
+  item_ = {};
+  desk_.OnStarted(0);
+  if (Start(*program)) desk_.OnStarted(item_.pid);
+}
+
+bool Loop::Start(frame::Run& run) {
+  item_.grace_us = run.grace_us;
+  item_.end.start_ms = WallMs();
   item_.start_us = NowUs();
-  const int secrets_error = secrets_.Write(*run);
+  item_.oom_kills = oom_kills_.Count();
+  if (!url_variable_.empty()) run.env.push_back(url_variable_);
+  const int secrets_error = secrets_.Write(run);
   item_.end.no_secrets = secrets_error != 0;
-  const Started started = secrets_error == 0 ? StartItem(*run) : Started{.error = secrets_error};
+  const Started started = secrets_error == 0 ? StartItem(run) : Started{.error = secrets_error};
   if (started.machine_error != 0) {
     // Not the item's fault: it begins anew in another container.
     Complain("an item cannot be started", started.machine_error);
-    return Finish(kExitMachine);
+    Finish(kExitMachine);
+    return false;
   }
   if (started.error != 0) {
     item_.end.error = started.error;
     CleanUp();
-    link_.Put(frame::EncodeEnd(item_.number, item_.end));
-    return;
+    TellEnd();
+    return false;
   }
   item_.pid = started.pid;
   item_.output = started.output;
   phase_ = Phase::kRunning;
-  deadline_us_ = run->timeout_us == 0 ? kNever : After(item_.start_us, run->timeout_us);
+  deadline_us_ = kNever;
+  return true;
 }
 
 void Loop::Wait() {
   const bool read_output = item_.output >= 0 && phase_ != Phase::kDraining && MayPut();
   const short to_agent = link_.unsent_bytes() > 0 ? POLLOUT : 0;
-  pollfd fds[] = {
-      {.fd = link_.socket(), .events = static_cast<short>(POLLIN | to_agent), .revents = 0},
-      {.fd = options_.signals, .events = POLLIN, .revents = 0},
-      {.fd = read_output ? item_.output : -1, .events = POLLIN, .revents = 0},
-  };
+  polls_.clear();
+  polls_.push_back(
+      {.fd = link_.socket(), .events = static_cast<short>(POLLIN | to_agent), .revents = 0});
+  polls_.push_back({.fd = options_.signals, .events = POLLIN, .revents = 0});
+  polls_.push_back({.fd = read_output ? item_.output : -1, .events = POLLIN, .revents = 0});
+  door_.AddPolls(MayPut(), polls_);
   timespec span{};
-  const bool forever = deadline_us_ == kNever && !reap_again_;
-  if (!forever && !reap_again_) span = Span(std::max<std::int64_t>(0, deadline_us_ - NowUs()));
-  const int ready = ppoll(fds, std::size(fds), forever ? nullptr : &span, nullptr);
-  const auto is_ready = [&](int i, int what) { return ready > 0 && (fds[i].revents & what) != 0; };
-  frames_ready_ = is_ready(0, POLLIN | POLLHUP | POLLERR);
+  const std::int64_t until_us = std::min({deadline_us_, desk_.deadline_us(), next_try_us_});
+  const bool forever = until_us == kNever && !reap_again_;
+  if (!forever && !reap_again_) span = Span(std::max<std::int64_t>(0, until_us - NowUs()));
+  const int ready = ppoll(polls_.data(), polls_.size(), forever ? nullptr : &span, nullptr);
+  if (ready <= 0) {
+    for (pollfd& each : polls_) each.revents = 0;
+  }
+  const auto is_ready = [&](std::size_t i, int what) { return (polls_[i].revents & what) != 0; };
+  frames_ready_ = link_.connected() && is_ready(0, POLLIN | POLLHUP | POLLERR);
   signals_ready_ = is_ready(1, POLLIN);
   output_ready_ = is_ready(2, POLLIN | POLLHUP | POLLERR);
 }
@@ -169,23 +225,69 @@ void Loop::Wait() {
 // --- what comes ---
 
 void Loop::TakeFrames() {
-  if (!link_.Receive()) return Finish(kExitDone);
+  if (!link_.Receive()) return Lose();
   while (const auto frame = link_.Next()) {
-    if (frame->kind == frame::Kind::kStop) {
-      Stop(frame->number);
-      continue;
-    }
-    if (waiting_.size() >= kWaitingMost) {
-      Complain("the agent sent too many runs ahead", 0);
-      return Finish(kExitAgent);
-    }
-    waiting_.push_back({.number = frame->number, .payload = std::string(frame->payload)});
+    if (TakeFrame(*frame)) continue;
+    Complain("the agent sent what is no run, or too many of them ahead", 0);
+    Finish(kExitAgent);
   }
   link_.Forget();
   if (link_.broken()) {
     Complain("the agent sent what is no frame", 0);
     Finish(kExitAgent);
   }
+}
+
+bool Loop::TakeFrame(const frame::Frame& frame) {
+  switch (frame.kind) {
+    case frame::Kind::kStop:
+      Stop(frame.number);
+      return true;
+    case frame::Kind::kProgram:
+      return TakeProgram(frame.payload);
+    case frame::Kind::kItem:
+      return desk_.Add(frame.number, frame.payload);
+    case frame::Kind::kHeard:
+      link_.Heard(frame.number);
+      return true;
+    case frame::Kind::kQuit:
+      Finish(kExitDone);
+      return true;
+    case frame::Kind::kNoMore:
+      desk_.NoMore();
+      return desk_.is_loop();
+    default:
+      break;
+  }
+  if (desk_.is_loop() || waiting_.size() >= kWaitingMost) return false;
+  waiting_.push_back({.number = frame.number, .payload = std::string(frame.payload)});
+  return true;
+}
+
+bool Loop::TakeProgram(std::string_view payload) {
+  if (desk_.is_loop() || !waiting_.empty() || phase_ != Phase::kIdle) return false;
+  if (url_variable_.empty()) {
+    Complain("without loopback there is no loop", 0);
+    Finish(kExitMachine);
+  }
+  program_ = payload;
+  desk_.BeALoop();
+  return frame::DecodeRun(payload).has_value();
+}
+
+void Loop::TakeRequests() {
+  const pollfd* const polls = polls_.data() + kOwnPolls;
+  const std::size_t count = polls_.size() - kOwnPolls;
+  if (!std::any_of(polls, polls + count, [](const pollfd& each) { return each.revents != 0; })) {
+    return;
+  }
+  // What it printed before it asked belongs to the items that it held then.
+  int printed = 0;
+  if (desk_.is_loop() && item_.output >= 0 && phase_ != Phase::kDraining &&
+      ioctl(item_.output, FIONREAD, &printed) == 0) {
+    for (int left = printed; left > 0; left -= static_cast<int>(kReadBytes)) TakeOutput();
+  }
+  door_.Take(polls, count, desk_);
 }
 
 void Loop::TakeSignals() {
@@ -204,16 +306,25 @@ void Loop::TakeOutput() {
   char bytes[kReadBytes];
   const ssize_t size = read(item_.output, bytes, sizeof(bytes));
   if (size > 0) {
-    link_.Put(frame::EncodeLog(item_.number, {bytes, static_cast<std::size_t>(size)}));
+    PutOutput({bytes, static_cast<std::size_t>(size)});
   } else if (size == 0) {
     CloseOutput();
   }
 }
 
+void Loop::PutOutput(std::string_view bytes) {
+  if (desk_.is_loop()) return desk_.OnOutput(bytes);
+  link_.Put(frame::EncodeLog(item_.number, bytes));
+}
+
 void Loop::TakeDeadline() {
-  if (deadline_us_ == kNever || NowUs() < deadline_us_) return;
+  const std::int64_t now_us = NowUs();
+  if (desk_.is_loop()) {
+    if (const auto grace_us = desk_.TimeOut(now_us)) AskWithin(*grace_us);
+  }
+  if (deadline_us_ == kNever || now_us < deadline_us_) return;
   if (phase_ == Phase::kRunning) {
-    item_.end.timed_out = true;
+    item_.end.timed_out = !desk_.is_loop();
     Ask();
   } else if (phase_ == Phase::kAsked) {
     Kill();
@@ -221,111 +332,6 @@ void Loop::TakeDeadline() {
     Complain("an item does not die", 0);
     Finish(kExitDirty);
   }
-}
-
-// --- how an item ends ---
-
-void Loop::Reap() {
-  pid_t pid = 0;
-  bool exited = false;
-  int status = 0;
-  rusage usage{};
-  int reaps = 0;
-  reap_again_ = false;
-  while (true) {
-    int one_status = 0;
-    rusage one_usage{};
-    pid = wait4(-1, &one_status, WNOHANG, &one_usage);
-    if (pid <= 0) break;
-    if (pid == item_.pid) {
-      exited = true;
-      status = one_status;
-      usage = one_usage;
-    }
-    if (++reaps >= kReapsATurn) {
-      reap_again_ = true;
-      break;
-    }
-  }
-  const bool nobody_left = pid < 0 && errno == ECHILD;
-  if (exited) OnExit(status, usage, !nobody_left);
-}
-
-void Loop::OnExit(int status, const rusage& usage, bool others_left) {
-  frame::End& end = item_.end;
-  end.duration_us = std::max<std::int64_t>(0, NowUs() - item_.start_us);
-  if (WIFSIGNALED(status)) end.signal = WTERMSIG(status);
-  if (WIFEXITED(status)) end.exit = WEXITSTATUS(status);
-  end.cpu_us = Us(usage.ru_utime) + Us(usage.ru_stime);
-  end.memory_bytes = std::int64_t{usage.ru_maxrss} * 1'024;
-  item_.pid = 0;
-  phase_ = Phase::kDraining;
-  deadline_us_ = kNever;
-  if (others_left && !leftovers_.End()) {
-    Complain("a process that an item left does not die", 0);
-    Finish(kExitDirty);
-  }
-  // Somebody outside of the container may have been given the pipe, and write on: what is in it now
-  // is all that counts.
-  if (item_.output >= 0 && ioctl(item_.output, FIONREAD, &item_.output_left) != 0) {
-    item_.output_left = 0;
-  }
-  Drain();
-}
-
-void Loop::Drain() {
-  char bytes[kReadBytes];
-  while (item_.output_left > 0) {
-    if (!MayPut()) return;
-    const auto most = std::min(sizeof(bytes), static_cast<std::size_t>(item_.output_left));
-    const ssize_t size = read(item_.output, bytes, most);
-    if (size <= 0) break;
-    item_.output_left -= static_cast<int>(size);
-    link_.Put(frame::EncodeLog(item_.number, {bytes, static_cast<std::size_t>(size)}));
-  }
-  CloseOutput();
-  CleanUp();
-  link_.Put(frame::EncodeEnd(item_.number, item_.end));
-  phase_ = Phase::kIdle;
-}
-
-void Loop::CleanUp() {
-  if (const int error = scratch_.Empty(); error != 0) {
-    Complain("the scratch folder cannot be emptied", error);
-    Finish(kExitDirty);
-  }
-  if (const int error = secrets_.Empty(); error != 0) {
-    Complain("the folder for secrets cannot be emptied", error);
-    Finish(kExitDirty);
-  }
-}
-
-void Loop::CloseOutput() {
-  if (item_.output >= 0) close(item_.output);
-  item_.output = -1;
-}
-
-void Loop::Stop(std::uint64_t number) {
-  if (item_.number == number && phase_ == Phase::kRunning) {
-    item_.end.stopped = true;
-    return Ask();
-  }
-  for (Waiting& waiting : waiting_) {
-    if (waiting.number == number) waiting.skip = true;
-  }
-}
-
-void Loop::Ask() {
-  if (item_.grace_us == 0) return Kill();
-  phase_ = Phase::kAsked;
-  kill(-item_.pid, SIGTERM);
-  deadline_us_ = After(NowUs(), item_.grace_us);
-}
-
-void Loop::Kill() {
-  phase_ = Phase::kKilled;
-  deadline_us_ = After(NowUs(), kDyingUs);
-  leftovers_.KillAll();
 }
 
 }  // namespace tidemill::init

@@ -167,8 +167,11 @@ int Main(int argc, char** argv) {
     Die(kExitMachine, "cannot open the folder for secrets", error);
   }
   const int socket = arguments.fd >= 0 ? Inherited(arguments.fd) : Connect(arguments.socket_path);
-  Loop loop({.socket = socket, .signals = signals, .first_process = first_process}, scratch,
-            secrets);
+  Loop loop({.socket = socket,
+             .socket_path = arguments.socket_path,
+             .signals = signals,
+             .first_process = first_process},
+            scratch, secrets);
   return loop.Run();
 }
 
