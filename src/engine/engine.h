@@ -25,6 +25,9 @@ struct ContainerSpec {
   std::int64_t shm_bytes = 0;  // of /dev/shm; 0: the engine's own default
   ContainerPolicy policy = {};
   bool secret_files = false;  // its runs may have some
+  // A program that stays up runs in it (see Load), and its runs are items that the program takes.
+  bool loop = false;
+  std::vector<std::string> devices = {};  // paths of the machine's that it is given
 };
 
 // A secret that the item's program reads from a file.
@@ -49,7 +52,13 @@ struct ItemRun {
   std::vector<SecretFile> secret_files = {};
   Duration timeout{};  // zero: none
   Duration grace{};    // between SIGTERM and SIGKILL
+  // In a loop, instead of all but number, timeout and grace: the item as its program gets it, a
+  // JSON object in one line.
+  std::string item = {};
+  bool alone = false;    // in a loop: the program holds no other item meanwhile
+  std::string tag = {};  // the caller's own name for it, which Recover tells; at most kTagBytes
 };
+inline constexpr std::size_t kTagBytes = 128;
 
 // What became of it.
 struct ItemEnd {
@@ -58,7 +67,11 @@ struct ItemEnd {
     kSignalled,
     kNotStarted,  // there is no such program, or it cannot be run
     kTimedOut,
-    kStopped,  // by Stop, before it ran or while it did
+    kStopped,      // by Stop, before it ran or while it did
+    kOutOfMemory,  // it did not succeed, and the kernel killed a process of it at the limit
+    // In a loop: its program ended while it held this item and others, so nobody knows which of
+    // them it was. To be run again, alone.
+    kAmongOthers,
   };
   std::uint64_t number = 0;
   How how = How::kExited;
@@ -76,7 +89,10 @@ class ContainerEvents {
  public:
   virtual ~ContainerEvents() = default;
   virtual void OnLog(std::uint64_t number, std::string_view bytes) = 0;
-  // Once for each Run, in their order, unless OnGone comes before.
+  // The item says how far it is.
+  virtual void OnProgress(std::uint64_t /*number*/, std::int32_t /*permille*/,
+                          std::string_view /*note*/) {}
+  // Once for each Run, unless OnGone comes before. In their order, but for a loop.
   virtual void OnEnd(const ItemEnd& end) = 0;
   // The container has ended, by itself or because it broke the rules: nothing more comes of it, and
   // of runs without an end nobody knows what became.
@@ -87,14 +103,25 @@ class ContainerEvents {
 struct ContainerUse {
   Duration cpu{};                 // since it was opened
   std::int64_t memory_bytes = 0;  // now
+  std::int64_t disk_bytes = 0;    // what its items have written, as of a short while ago
 };
 
 // A container that is warm: any number of items run in it, one after the other, each in a fresh
 // process. Leftovers of one are killed and its scratch folder is emptied before the next begins.
+//
+// In a loop the program that was loaded takes them, several at a time if it likes. It is started
+// when there is an item for it, and started again if it ends while there is one. If it ends holding
+// one item, that one has failed; holding several, each ends as kAmongOthers; holding none, and
+// having taken none since it was started, the first that waits has failed as the program has.
 class Container {
  public:
   // Ends it, with all that runs in it. No event comes from here on.
   virtual ~Container() = default;
+  // In a loop, once and before the first Run: the program, as a run without a number.
+  virtual void Load(ItemRun /*program*/) {}
+  // In a loop: no Run follows. When all have ended, its program is told so and has the grace of
+  // Load to end; then the container ends, as OnGone says.
+  virtual void NoMore() {}
   // Waits its turn behind those before it.
   virtual void Run(ItemRun run) = 0;
   // Ends a run: SIGTERM, then SIGKILL after its grace. Its end comes as any other; of one that is
@@ -105,10 +132,26 @@ class Container {
   virtual bool usable() const = 0;
 };
 
+// A container of an earlier life of this agent that is still there, and what it was given then and
+// has not told the end of.
+struct FoundContainer {
+  struct Run {
+    std::uint64_t number = 0;
+    std::string tag;
+  };
+  ContainerSpec spec;
+  std::vector<Run> runs;
+  // To be called at most once, while the engine lives; if it is not, the container ends when all
+  // copies of this are gone. What became of its runs meanwhile comes as events. In a loop the
+  // program is loaded.
+  std::function<std::unique_ptr<Container>(ContainerEvents&)> adopt;
+};
+
 struct EngineInfo {
   std::string name;       // "docker 20.10.24", "process"
   bool enforces = false;  // the limits of a container; else an item may use more than it asked for
   std::string runtime = {};  // "runc 1.1.5": what makes its containers, if it tells
+  std::vector<FoundContainer> found = {};
 };
 
 // Runs containers on this machine. Loop thread only.
@@ -119,9 +162,9 @@ class Engine {
 
   // Ends all containers, as far as that can be done at once; the next Recover ends the rest.
   virtual ~Engine() = default;
-  // Ends whatever an earlier life of this agent has left behind, and says who the engine is. To be
-  // called first, and again after an outage. kUnavailable: it cannot be reached; the reason tells a
-  // person what to do.
+  // Finds what an earlier life of this agent has left running, ends whatever else it has left, and
+  // says who the engine is. To be called first, and again after an outage. kUnavailable: it cannot
+  // be reached; the reason tells a person what to do.
   virtual void Recover(Done<EngineInfo> done) = 0;
   // Gets the image if it is not here yet, and starts a container; `events` must outlive it.
   //   kInvalid      this spec will run on no machine: no such image, no right to it, no image named

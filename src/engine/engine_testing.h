@@ -15,6 +15,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -38,6 +39,9 @@ class EngineHolder {
   virtual Engine& engine() = 0;
   virtual void DestroyEngine() = 0;
   virtual ContainerSpec Spec() const = 0;
+  // Of a container in which there is LoopProbe, the program of tests/images/loop_probe.cc.
+  virtual ContainerSpec LoopSpec() const { return Spec(); }
+  virtual std::string LoopProbe() const { return ""; }
   virtual std::vector<std::string> Command(const Play& play) const = 0;
   // Runs the loop until it is true, looked at again and again; fails after a minute.
   virtual void RunUntil(const std::function<bool()>& is_true) = 0;
@@ -50,6 +54,9 @@ using EngineMaker = std::function<std::unique_ptr<EngineHolder>(const std::strin
 class RecordedEvents : public ContainerEvents {
  public:
   void OnLog(std::uint64_t number, std::string_view bytes) override { logs[number].append(bytes); }
+  void OnProgress(std::uint64_t number, std::int32_t permille, std::string_view note) override {
+    progress[number] = std::to_string(permille) + " " + std::string(note);
+  }
   void OnEnd(const ItemEnd& end) override {
     ends.push_back(end);
     if (on_end) on_end();
@@ -60,6 +67,7 @@ class RecordedEvents : public ContainerEvents {
   }
 
   std::map<std::uint64_t, std::string> logs;
+  std::map<std::uint64_t, std::string> progress;  // the last, such as "500 half"
   std::vector<ItemEnd> ends;
   std::string gone;
   std::function<void()> on_end;
@@ -90,6 +98,8 @@ class EngineTest : public testing::TestWithParam<EngineMaker> {
     holder_->RunUntil([&] { return info.has_value(); });
     ASSERT_TRUE(*info) << info->error().reason;
     info_ = **info;
+    found_ = std::exchange(info_.found, {});
+    if (!adopts_) found_.clear();
   }
 
   Result<std::unique_ptr<Container>> TryOpen(const ContainerSpec& spec) {
@@ -144,6 +154,8 @@ class EngineTest : public testing::TestWithParam<EngineMaker> {
 
   std::string folder_;
   EngineInfo info_;
+  bool adopts_ = false;  // else what Recover finds ends
+  std::vector<FoundContainer> found_;
   RecordedEvents events_;
   std::unique_ptr<EngineHolder> holder_;
   std::unique_ptr<Container> container_;

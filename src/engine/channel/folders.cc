@@ -16,6 +16,7 @@
 
 #include "base/id.h"
 #include "engine/channel/remove_tree.h"
+#include "engine/channel/tree_bytes.h"
 
 namespace tidemill {
 namespace {
@@ -67,7 +68,7 @@ void RemoveUnheld(const std::string& root) {
 }  // namespace
 
 ContainerFolders::ContainerFolders(AsioLoop& loop, std::string root)
-    : root_(std::move(root) + "/containers"), pool_(loop, 1) {}
+    : root_(std::move(root) + "/containers"), pool_(loop, 1), measuring_(loop, 1) {}
 
 ContainerFolders::~ContainerFolders() = default;
 
@@ -90,6 +91,12 @@ Result<std::string> ContainerFolders::Make() {
   return Fail(Code::kUnavailable, "cannot make the folder '" + path + "': " + why);
 }
 
+bool ContainerFolders::Hold(const std::string& name) {
+  Fd lock = Lock(PathOf(name));
+  if (!lock) return false;
+  return locks_.emplace(name, std::move(lock)).second;
+}
+
 Result<std::string> ContainerFolders::MakeSecrets(const std::string& name) const {
   // On a disk the files are still shut to others and removed after each item, but what a disk held
   // can outlive that.
@@ -105,6 +112,15 @@ void ContainerFolders::Remove(const std::string& name, std::function<void()> don
             locks_.erase(name);
             done();
           });
+}
+
+void ContainerFolders::MeasureScratch(const std::string& name,
+                                      std::function<void(std::int64_t)> done) {
+  const auto bytes = std::make_shared<std::int64_t>(0);
+  measuring_.Run([path = PathOf(name) + "/scratch", bytes] { *bytes = TreeBytes(path); },
+                 [alive = std::weak_ptr<char>(alive_), bytes, done = std::move(done)] {
+                   if (!alive.expired()) done(*bytes);
+                 });
 }
 
 void ContainerFolders::RemoveStale(std::function<void()> done) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
@@ -32,12 +33,16 @@ class ContainerFolders {
   // A name that was never used. kUnavailable: the disk is full, or we may not write there.
   Result<std::string> Make();
   std::string PathOf(const std::string& name) const;
+  // One that an earlier life has made, for us. False: it is not there, or somebody holds it.
+  bool Hold(const std::string& name);
   // Where a container without a file system of its own has its secret files: in memory if this
   // machine has a place for that, and else in its folder. Removed with it.
   Result<std::string> MakeSecrets(const std::string& name) const;
   // Nothing may run in the container any more. Symbolic links are not followed. What cannot be
   // removed is left to RemoveStale. `done` does not come after this object is gone.
   void Remove(const std::string& name, std::function<void()> done);
+  // What is in its scratch folder, in bytes of the disk.
+  void MeasureScratch(const std::string& name, std::function<void(std::int64_t)> done);
   // Removes all folders that nobody holds.
   void RemoveStale(std::function<void()> done);
 
@@ -51,6 +56,8 @@ class ContainerFolders {
   std::map<std::string, Fd> locks_;
   const std::shared_ptr<char> alive_ = std::make_shared<char>();
   ThreadPool pool_;
+  // Apart, so that what is removed for minutes holds up no look.
+  ThreadPool measuring_;
 };
 
 }  // namespace tidemill

@@ -17,6 +17,8 @@ ItemEnd::How HowOf(const frame::End& end) {
   if (end.error != 0) return ItemEnd::How::kNotStarted;
   if (end.timed_out) return ItemEnd::How::kTimedOut;
   if (end.stopped || end.skipped) return ItemEnd::How::kStopped;
+  if (end.out_of_memory) return ItemEnd::How::kOutOfMemory;
+  if (end.among_others) return ItemEnd::How::kAmongOthers;
   return end.signal != 0 ? ItemEnd::How::kSignalled : ItemEnd::How::kExited;
 }
 

@@ -157,6 +157,13 @@ void DockerApi::Inspect(const std::string& name, seconds timeout, Done<DockerSta
        });
 }
 
+void DockerApi::Measure(const std::string& name, Done<DockerState> done) {
+  Call({.target = prefix_ + ContainerPath(name) + "/json?size=1", .timeout = kSlowCall},
+       [done = std::move(done)](Result<HttpResponse> answer) {
+         done(Read<DockerState>(answer, ParseDockerState));
+       });
+}
+
 void DockerApi::Remove(const std::string& name, Done<void> done) {
   // v: with the volumes that its image made it have.
   Call({.method = "DELETE",

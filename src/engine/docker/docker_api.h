@@ -42,6 +42,8 @@ class DockerApi {
   void Start(const std::string& name, Done<void> done);
   // kNotFound: there is no such container.
   void Inspect(const std::string& name, std::chrono::seconds timeout, Done<DockerState> done);
+  // As Inspect, with written_bytes; the Engine counts long if there are many files.
+  void Measure(const std::string& name, Done<DockerState> done);
   // Kills it first. OK also if there is none; an error also while it is being removed.
   void Remove(const std::string& name, Done<void> done);
   // All containers with this label, also those that have ended.

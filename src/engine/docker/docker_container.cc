@@ -2,6 +2,7 @@
 #include "engine/docker/docker_container.h"
 
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
@@ -10,6 +11,7 @@
 #include "engine/channel/process_use.h"
 #include "engine/docker/docker_network.h"
 #include "engine/docker/image_name.h"
+#include "engine/docker/spec_label.h"
 
 namespace tidemill {
 namespace {
@@ -18,6 +20,9 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 
 constexpr seconds kHelloWithin{15};
+// An init whose stream was cut tries to come back five times a second.
+constexpr seconds kReturnWithin{10};
+constexpr milliseconds kGreetingPause{5};
 // The Engine is asked how a container ended only as long as somebody would wait for it.
 constexpr seconds kExplainWithin{5};
 constexpr seconds kInspectWithin{30};
@@ -25,6 +30,9 @@ constexpr seconds kInspectWithin{30};
 // the sweep. There is no last try: what cannot be removed is still there.
 constexpr milliseconds kFirstPause{50};
 constexpr seconds kLastPause{30};
+// Between two looks at what a container has written: each reads all its folders.
+constexpr seconds kDiskEvery{5};
+constexpr milliseconds kLoopPeakEvery{100};
 constexpr std::size_t kPeersMost = 4;
 // More than a build of many processes needs; a fork bomb ends here.
 constexpr std::int64_t kPidsMost = 4096;
@@ -53,6 +61,8 @@ class Handle : public Container {
  public:
   explicit Handle(std::shared_ptr<DockerContainer> container) : container_(std::move(container)) {}
   ~Handle() override { container_->Leave(); }
+  void Load(ItemRun program) override { container_->Load(std::move(program)); }
+  void NoMore() override { container_->NoMore(); }
   void Run(ItemRun run) override { container_->Run(std::move(run)); }
   void Stop(std::uint64_t number) override { container_->Stop(number); }
   ContainerUse Use() const override { return container_->Use(); }
@@ -68,7 +78,19 @@ DockerContainer::DockerContainer(const DockerDeps& deps, ContainerSpec spec,
                                  ContainerEvents& events, Opened opened)
     : deps_(deps), spec_(std::move(spec)), events_(&events), opened_(std::move(opened)) {}
 
-DockerContainer::~DockerContainer() { deps_.loop.Cancel(timer_); }
+DockerContainer::DockerContainer(const DockerDeps& deps, ContainerSpec spec, std::string folder,
+                                 std::int64_t pid)
+    : deps_(deps),
+      spec_(std::move(spec)),
+      events_(nullptr),
+      folder_(std::move(folder)),
+      name_(kDockerNamePrefix + folder_),
+      pid_(pid) {}
+
+DockerContainer::~DockerContainer() {
+  deps_.loop.Cancel(timer_);
+  deps_.loop.Cancel(greet_timer_);
+}
 
 void DockerContainer::Open(std::function<void()> on_gone) {
   on_gone_ = std::move(on_gone);
@@ -99,7 +121,7 @@ void DockerContainer::Create() {
       UnixListener::Listen(deps_.loop, socket, [this](UnixPeer peer) { OnPeer(std::move(peer)); });
   if (!listener) return Fail(std::move(listener).error());
   listener_ = *std::move(listener);
-  name_ = "tidemill-" + folder_;
+  name_ = kDockerNamePrefix + folder_;
   deps_.api.Create(name_, CreateBody(), [self = shared_from_this()](Result<void> created) {
     if (self->closed_) return;
     if (!created) return self->Fail(std::move(created).error());
@@ -116,7 +138,8 @@ DockerCreate DockerContainer::CreateBody() const {
   create.command = {"--socket", std::string(kRunInside) + "/" + kSocketName, "--scratch",
                     kScratchInside};
   create.labels = {{kDockerAgentLabel, deps_.agent_id},
-                   {kDockerJobLabel, std::to_string(spec_.job.number)}};
+                   {kDockerJobLabel, std::to_string(spec_.job.number)},
+                   {kDockerSpecLabel, FormatSpecLabel(spec_)}};
   create.mounts = {{deps_.init_path, kInitInside, true},
                    {path + "/run", kRunInside, true},
                    {path + "/scratch", kScratchInside, false}};
@@ -124,6 +147,10 @@ DockerCreate DockerContainer::CreateBody() const {
     create.command.insert(create.command.end(), {"--secrets", kSecretsInside});
     create.tmpfs = {{kSecretsInside, kSecretsOptions}};
   }
+  create.devices = spec_.devices;
+  std::string devices;
+  for (const std::string& each : spec_.devices) devices += (devices.empty() ? "" : " ") + each;
+  if (!devices.empty()) create.labels.emplace_back(kDockerDevicesLabel, devices);
   create.nano_cpus = spec_.limits.millicpus * kNanoOfMilli;
   create.memory_bytes = spec_.limits.memory_bytes;
   create.shm_bytes = spec_.shm_bytes;
@@ -170,11 +197,64 @@ void DockerContainer::OnPeer(UnixPeer peer) {
 void DockerContainer::Match() {
   const auto init = std::find_if(peers_.begin(), peers_.end(),
                                  [this](const UnixPeer& peer) { return peer.pid == pid_; });
-  if (init != peers_.end()) {
+  if (init != peers_.end() && met_) {
+    greeting_.emplace(std::move(init->socket));
+    listener_.reset();
+    Greeted();
+  } else if (init != peers_.end()) {
     channel_.emplace(deps_.loop, std::move(init->socket), *this);
     listener_.reset();
   }
   peers_.clear();
+}
+
+void DockerContainer::Meet(const std::string& image, std::function<void()> on_gone,
+                           std::function<void(bool)> met) {
+  on_gone_ = std::move(on_gone);
+  met_ = std::move(met);
+  timer_ = deps_.loop.After(kReturnWithin, [this] { Meets(false); });
+  deps_.api.FindImage(image, [self = shared_from_this()](Result<DockerImage> found) {
+    if (self->closed_ || self->ending_) return;
+    if (!found) return self->Meets(false);
+    self->image_ = *std::move(found);
+    const std::string socket = self->deps_.folders.PathOf(self->folder_) + "/run/" + kSocketName;
+    unlink(socket.c_str());  // of who listened there before
+    auto listener =
+        UnixListener::Listen(self->deps_.loop, socket,
+                             [raw = self.get()](UnixPeer peer) { raw->OnPeer(std::move(peer)); });
+    if (!listener) return self->Meets(false);
+    self->listener_ = *std::move(listener);
+  });
+}
+
+// Looks again and again: the rest of it comes at once, or never.
+void DockerContainer::Greeted() {
+  switch (greeting_->Read()) {
+    case Greeting::State::kWhole:
+      return Meets(true);
+    case Greeting::State::kBroken:
+      return Meets(false);
+    case Greeting::State::kMore:
+      break;
+  }
+  greet_timer_ = deps_.loop.After(kGreetingPause, [this] { Greeted(); });
+}
+
+void DockerContainer::Meets(bool well) {
+  if (!met_) return;
+  const auto self = shared_from_this();
+  deps_.loop.Cancel(timer_);
+  deps_.loop.Cancel(greet_timer_);
+  const auto met = std::exchange(met_, nullptr);
+  if (!well) End();
+  met(well);
+}
+
+std::unique_ptr<Container> DockerContainer::Adopt(ContainerEvents& events) {
+  events_ = &events;
+  memory_ = CgroupMemory::Of(static_cast<pid_t>(pid_), {});
+  channel_.emplace(deps_.loop, greeting_->TakeSocket(), *this, greeting_->greeted(), spec_.loop);
+  return std::make_unique<Handle>(shared_from_this());
 }
 
 void DockerContainer::OnHello() {
@@ -183,8 +263,19 @@ void DockerContainer::OnHello() {
   std::exchange(opened_, nullptr)(std::make_unique<Handle>(shared_from_this()));
 }
 
+void DockerContainer::Load(ItemRun program) {
+  if (!channel_) return;
+  program.env.push_back(std::string("TIDEMILL_SCRATCH=") + kScratchInside);
+  channel_->Load(program, ComposeArgv(image_, program.entrypoint, program.command));
+}
+
+void DockerContainer::NoMore() {
+  if (channel_) channel_->NoMore();
+}
+
 void DockerContainer::Run(ItemRun run) {
   if (!channel_) return;
+  if (spec_.loop) return channel_->Run(run, std::vector<std::string>{});
   run.env.push_back(std::string("TIDEMILL_SCRATCH=") + kScratchInside);
   channel_->Run(run, ComposeArgv(image_, run.entrypoint, run.command));
 }
@@ -193,18 +284,51 @@ void DockerContainer::Stop(std::uint64_t number) {
   if (channel_) channel_->Stop(number);
 }
 
-ContainerUse DockerContainer::Use() const {
-  return channel_ ? UseOf(static_cast<pid_t>(pid_)) : ContainerUse{};
+ContainerUse DockerContainer::Use() {
+  if (!channel_) return {};
+  MeasureDisk();
+  ContainerUse use = UseOf(static_cast<pid_t>(pid_));
+  use.disk_bytes = disk_bytes_;
+  return use;
+}
+
+// The scratch folder first, and then the container's own layer: the disk is read by one at a time.
+void DockerContainer::MeasureDisk() {
+  if (measuring_disk_ || deps_.loop.Now() - disk_asked_ < kDiskEvery) return;
+  measuring_disk_ = true;
+  disk_asked_ = deps_.loop.Now();
+  deps_.folders.MeasureScratch(folder_, [self = shared_from_this()](std::int64_t scratch) {
+    if (self->closed_ || self->ending_) return;
+    self->deps_.api.Measure(self->name_, [self, scratch](Result<DockerState> state) {
+      self->measuring_disk_ = false;
+      self->disk_bytes_ = scratch + (state ? state->written_bytes : 0);
+    });
+  });
 }
 
 void DockerContainer::OnLog(std::uint64_t number, std::string_view bytes) {
   if (events_ != nullptr) events_->OnLog(number, bytes);
 }
 
+void DockerContainer::OnProgress(std::uint64_t number, std::int32_t permille,
+                                 std::string_view note) {
+  if (events_ != nullptr) events_->OnProgress(number, permille, note);
+}
+
+// The items of a loop come by the ten thousand, and have one peak: it is looked at now and then.
+std::int64_t DockerContainer::TakePeak() {
+  if (!spec_.loop) return memory_->TakePeak().value_or(0);
+  if (deps_.loop.Now() - loop_peak_at_ >= kLoopPeakEvery) {
+    loop_peak_at_ = deps_.loop.Now();
+    loop_peak_bytes_ = memory_->TakePeak().value_or(0);
+  }
+  return loop_peak_bytes_;
+}
+
 void DockerContainer::OnEnd(const ItemEnd& end) {
   ItemEnd measured = end;
   if (memory_) {
-    const std::int64_t peak = memory_->TakePeak().value_or(0);
+    const std::int64_t peak = TakePeak();
     if (end.start_ms != 0) measured.memory_bytes = std::max(peak, end.memory_bytes);
   }
   if (events_ != nullptr) events_->OnEnd(measured);
@@ -280,7 +404,10 @@ void DockerContainer::Close() {
   closed_ = true;
   events_ = nullptr;
   opened_ = nullptr;
+  met_ = nullptr;
   deps_.loop.Cancel(timer_);
+  deps_.loop.Cancel(greet_timer_);
+  if (channel_) channel_->Quit();
   channel_.reset();
   listener_.reset();
   peers_.clear();

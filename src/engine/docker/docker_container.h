@@ -10,6 +10,7 @@
 
 #include "engine/channel/channel.h"
 #include "engine/channel/folders.h"
+#include "engine/channel/greeting.h"
 #include "engine/docker/cgroup_memory.h"
 #include "engine/docker/docker_api.h"
 #include "engine/docker/docker_images.h"
@@ -21,6 +22,9 @@ namespace tidemill {
 
 inline constexpr char kDockerAgentLabel[] = "tidemill.agent";
 inline constexpr char kDockerJobLabel[] = "tidemill.job";
+// The name of a container is this and the name of its folder.
+inline constexpr char kDockerNamePrefix[] = "tidemill-";
+inline constexpr char kDockerDevicesLabel[] = "tidemill.devices";
 
 // What a container needs of its engine, which outlives it or closes it.
 struct DockerDeps {
@@ -47,11 +51,24 @@ class DockerContainer : public ChannelEvents, public std::enable_shared_from_thi
                   Opened opened);
   ~DockerContainer() override;
 
+  // One that an earlier life of this agent has opened, and that still runs: nobody listens to it,
+  // and its folder is ours.
+  DockerContainer(const DockerDeps& deps, ContainerSpec spec, std::string folder, std::int64_t pid);
+
   // `on_gone` is called when nothing is left.
   void Open(std::function<void()> on_gone);
+  // Of a container that was found: waits for its init, but not for long. `met` is told whether it
+  // came; if not, the container ends.
+  void Meet(const std::string& image, std::function<void()> on_gone, std::function<void(bool)> met);
+  // After that.
+  const ContainerSpec& spec() const { return spec_; }
+  const std::vector<FoundContainer::Run>& found() const { return greeting_->greeted().runs; }
+  std::unique_ptr<Container> Adopt(ContainerEvents& events);
+  void Load(ItemRun program);
+  void NoMore();
   void Run(ItemRun run);
   void Stop(std::uint64_t number);
-  ContainerUse Use() const;
+  ContainerUse Use();
   bool usable() const { return channel_.has_value(); }
   // Its owner wants no more of it.
   void Leave();
@@ -63,6 +80,7 @@ class DockerContainer : public ChannelEvents, public std::enable_shared_from_thi
 
   void OnHello() override;
   void OnLog(std::uint64_t number, std::string_view bytes) override;
+  void OnProgress(std::uint64_t number, std::int32_t permille, std::string_view note) override;
   void OnEnd(const ItemEnd& end) override;
   void OnBroken(const std::string& reason) override;
 
@@ -74,7 +92,11 @@ class DockerContainer : public ChannelEvents, public std::enable_shared_from_thi
   void Greet();
   void OnPeer(UnixPeer peer);
   void Match();
+  void Greeted();
+  void Meets(bool well);
   void Fail(Error error);
+  void MeasureDisk();
+  std::int64_t TakePeak();
   // Asks the Engine how it ended, and adds that to the reason.
   void Explain(const std::string& reason, std::function<void(std::string)> then);
   void End();
@@ -91,11 +113,19 @@ class DockerContainer : public ChannelEvents, public std::enable_shared_from_thi
   std::string folder_;  // empty: not made yet
   std::string name_;
   std::unique_ptr<UnixListener> listener_;
-  std::vector<UnixPeer> peers_;  // who connected before we knew whom to expect
-  std::int64_t pid_ = 0;         // of init
+  std::vector<UnixPeer> peers_;       // who connected before we knew whom to expect
+  std::int64_t pid_ = 0;              // of init
+  std::function<void(bool)> met_;     // null once it has been called
+  std::optional<Greeting> greeting_;  // of one that was found
   std::optional<Channel> channel_;
   std::optional<CgroupMemory> memory_;
+  std::int64_t loop_peak_bytes_ = 0;  // of a loop, whose items share it
+  TimePoint loop_peak_at_{};
+  TimePoint disk_asked_{};  // when somebody last wanted to know
+  std::int64_t disk_bytes_ = 0;
+  bool measuring_disk_ = false;
   TimerId timer_ = TimerId::kNone;
+  TimerId greet_timer_ = TimerId::kNone;
   Duration pause_{};  // before the next try to remove it
   bool ending_ = false;
   bool closed_ = false;

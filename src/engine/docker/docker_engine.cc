@@ -5,6 +5,7 @@
 #include <chrono>
 #include <functional>
 #include <set>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -14,6 +15,7 @@
 #include "engine/docker/docker_images.h"
 #include "engine/docker/docker_network.h"
 #include "engine/docker/firewall.h"
+#include "engine/docker/spec_label.h"
 
 namespace tidemill {
 namespace {
@@ -23,6 +25,24 @@ constexpr std::chrono::seconds kSweepEvery{30};
 // has left is not well.
 constexpr int kSweepRounds = 50;
 constexpr std::chrono::milliseconds kSweepPause{200};
+constexpr std::chrono::seconds kInspectWithin{30};
+
+// Ends a container that was found and that nobody has adopted.
+struct Unclaimed {
+  std::shared_ptr<DockerContainer> container;
+  ~Unclaimed() {
+    if (container) container->Leave();
+  }
+};
+
+FoundContainer FoundOf(const std::shared_ptr<DockerContainer>& container) {
+  const auto unclaimed = std::make_shared<Unclaimed>(container);
+  return {.spec = container->spec(),
+          .runs = container->found(),
+          .adopt = [unclaimed](ContainerEvents& events) {
+            return std::exchange(unclaimed->container, nullptr)->Adopt(events);
+          }};
+}
 
 }  // namespace
 
@@ -45,6 +65,25 @@ class DockerEngine::Sweeper : public std::enable_shared_from_this<DockerEngine::
   std::string why_;  // the last one could not be removed
 };
 
+// Finds the containers of an earlier life that still run, and whose init comes back to us.
+class DockerEngine::Finder : public std::enable_shared_from_this<DockerEngine::Finder> {
+ public:
+  using Done = std::function<void(std::vector<FoundContainer>)>;
+  Finder(State& state, Done done) : state_(state), done_(std::move(done)) {}
+
+  void Look();
+
+ private:
+  void LookAt(const std::string& name);
+  void Meet(const std::string& folder, const DockerState& docker);
+  void OneLess();
+
+  State& state_;
+  const Done done_;
+  std::size_t left_ = 1;  // to be looked at; and one for the list itself
+  std::vector<FoundContainer> found_;
+};
+
 struct DockerEngine::State {
   State(AsioLoop& a_loop, DockerEngineOptions some_options)
       : loop(a_loop),
@@ -58,6 +97,12 @@ struct DockerEngine::State {
     return std::any_of(containers.begin(), containers.end(),
                        [&name](const auto& each) { return each->name() == name; });
   }
+
+  void Find(Finder::Done done) { std::make_shared<Finder>(*this, std::move(done))->Look(); }
+  void Forget(const DockerContainer* container) {
+    std::erase_if(containers, [container](const auto& each) { return each.get() == container; });
+  }
+  DockerDeps Deps() { return {loop, api, images, folders, options.init_path, options.agent_id}; }
 
   void Sweep(Sweeper::Done done) { std::make_shared<Sweeper>(*this, std::move(done))->Look(); }
 
@@ -139,12 +184,15 @@ void DockerEngine::Sweeper::OnListed(const std::vector<std::string>& strays) {
     return done_({});
   }
   if (rounds_++ == kSweepRounds) {
+    // An Engine that was killed may list for ever what it says is not there.
+    if (why_.empty()) return done_({});
     return done_(Fail(Code::kUnavailable, std::to_string(strays.size()) +
                                               " containers of an earlier life cannot be "
                                               "removed: " +
                                               why_));
   }
   removing_ = strays.size();
+  why_.clear();
   for (const std::string& name : strays) {
     state_.api.Remove(name, [self](Result<void> removed) {
       if (!removed) self->why_ = removed.error().reason;
@@ -154,6 +202,49 @@ void DockerEngine::Sweeper::OnListed(const std::vector<std::string>& strays) {
       });
     });
   }
+}
+
+void DockerEngine::Finder::Look() {
+  state_.api.List(kDockerAgentLabel, state_.options.agent_id,
+                  [self = shared_from_this()](const Result<std::vector<std::string>>& names) {
+                    for (const std::string& name : names.value_or(std::vector<std::string>{})) {
+                      if (!self->state_.IsOurs(name)) self->LookAt(name);
+                    }
+                    self->OneLess();
+                  });
+}
+
+// What is not as it must be is left to the sweep.
+void DockerEngine::Finder::LookAt(const std::string& name) {
+  constexpr std::string_view kPrefix = kDockerNamePrefix;
+  if (!name.starts_with(kPrefix)) return;
+  const std::string folder = name.substr(kPrefix.size());
+  if (folder.find('/') != folder.npos) return;
+  ++left_;
+  state_.api.Inspect(name, kInspectWithin,
+                     [self = shared_from_this(), folder](const Result<DockerState>& docker) {
+                       if (docker && docker->running) self->Meet(folder, *docker);
+                       self->OneLess();
+                     });
+}
+
+void DockerEngine::Finder::Meet(const std::string& folder, const DockerState& docker) {
+  const auto spec = ParseSpecLabel(docker.spec);
+  if (!spec || docker.pid <= 0 || !state_.folders.Hold(folder)) return;
+  const auto container =
+      std::make_shared<DockerContainer>(state_.Deps(), *spec, folder, docker.pid);
+  state_.containers.insert(container);
+  ++left_;
+  container->Meet(
+      docker.image, [state = &state_, key = container.get()] { state->Forget(key); },
+      [self = shared_from_this(), container](bool well) {
+        if (well) self->found_.push_back(FoundOf(container));
+        self->OneLess();
+      });
+}
+
+void DockerEngine::Finder::OneLess() {
+  if (--left_ == 0) done_(std::move(found_));
 }
 
 DockerEngine::DockerEngine(AsioLoop& loop, DockerEngineOptions options)
@@ -177,10 +268,14 @@ void DockerEngine::Recover(Done<EngineInfo> done) {
       state->docker = *docker;
       state->Shut([state, done, info] {
         state->ShutLater();
-        state->Sweep([state, done, info](Result<void> swept) {
-          state->SweepLater();
-          if (!swept) return done(tl::unexpected(swept.error()));
-          done(info);
+        state->Find([state, done, info](std::vector<FoundContainer> found) {
+          state->Sweep([state, done, info, found](Result<void> swept) {
+            state->SweepLater();
+            if (!swept) return done(tl::unexpected(swept.error()));
+            EngineInfo all = info;
+            all.found = found;
+            done(std::move(all));
+          });
         });
       });
     });
@@ -197,17 +292,10 @@ void DockerEngine::Open(const ContainerSpec& spec, ContainerEvents& events,
                       });
     return;
   }
-  const DockerDeps deps{state->loop,
-                        state->api,
-                        state->images,
-                        state->folders,
-                        state->options.init_path,
-                        state->options.agent_id};
-  const auto container = std::make_shared<DockerContainer>(deps, spec, events, std::move(done));
+  const auto container =
+      std::make_shared<DockerContainer>(state->Deps(), spec, events, std::move(done));
   state->containers.insert(container);
-  container->Open([state, key = container.get()] {
-    std::erase_if(state->containers, [key](const auto& each) { return each.get() == key; });
-  });
+  container->Open([state, key = container.get()] { state->Forget(key); });
 }
 
 std::size_t DockerEngine::containers() const { return state_->containers.size(); }

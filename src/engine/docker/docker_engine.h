@@ -23,7 +23,8 @@ struct DockerEngineOptions {
 };
 
 // Runs items in containers of a Docker Engine. Nothing of a container outlives it: not its folder,
-// not its file system. What a crash leaves is found by its label, at Recover and every 30 seconds.
+// not its file system. What a crash leaves running is found by its label at Recover and may be
+// adopted; all else that it leaves is removed then, and every 30 seconds.
 // Containers are in a network of our own, behind rules of our own; both are put back in time
 // if somebody has removed them. Loop thread only.
 class DockerEngine : public Engine {
@@ -39,6 +40,7 @@ class DockerEngine : public Engine {
 
  private:
   class Sweeper;
+  class Finder;
   struct State;
   const std::unique_ptr<State> state_;
 };

@@ -62,6 +62,13 @@ class DockerHolder : public LoopHolder {
             .image = "tidemill-test/alpine-like",
             .limits = {.millicpus = 1000, .memory_bytes = 256 << 20}};
   }
+  ContainerSpec LoopSpec() const override {
+    ContainerSpec spec = Spec();
+    spec.image = "tidemill-test/loop";
+    spec.loop = true;
+    return spec;
+  }
+  std::string LoopProbe() const override { return "/loop-probe"; }
   AsioLoop& loop() { return loop_; }
   const std::string& socket() const { return socket_; }
   // Whether anybody is behind the socket.

@@ -18,22 +18,27 @@ Result<void> Check(const Result<DockerNetwork>& found) {
                   "`docker network rm " + kDockerNetwork + "`, and it is made anew");
 }
 
-}  // namespace
+// Of two that make it at once one is refused, perhaps before the other's can be found: it is looked
+// for, and made, a few times over. Each round waits for the Engine, so these are a second or so.
+constexpr int kRounds = 10;
 
-void EnsureNetwork(DockerApi& api, Done done) {
-  api.FindNetwork(kDockerNetwork, [&api, done = std::move(done)](auto found) {
+void Ensure(DockerApi& api, int round, const Error& why, const Done& done) {
+  if (round == kRounds) {
+    return done(Fail(Code::kUnavailable, std::string("cannot make the Docker network '") +
+                                             kDockerNetwork + "': " + why.reason));
+  }
+  api.FindNetwork(kDockerNetwork, [&api, round, done](auto found) {
     if (found || found.error().code != Code::kNotFound) return done(Check(found));
     const DockerNetwork wanted{.bridge = kDockerBridge, .keeps_apart = true};
-    api.MakeNetwork(kDockerNetwork, wanted, [&api, done](Result<void> made) {
+    api.MakeNetwork(kDockerNetwork, wanted, [&api, round, done](Result<void> made) {
       if (made) return done({});
-      // Of two that make it at once, one is refused, and finds what the other has made.
-      api.FindNetwork(kDockerNetwork, [done, why = made.error()](auto again) {
-        if (again) return done(Check(again));
-        done(Fail(Code::kUnavailable, std::string("cannot make the Docker network '") +
-                                          kDockerNetwork + "': " + why.reason));
-      });
+      Ensure(api, round + 1, made.error(), done);
     });
   });
 }
+
+}  // namespace
+
+void EnsureNetwork(DockerApi& api, Done done) { Ensure(api, 0, {}, done); }
 
 }  // namespace tidemill

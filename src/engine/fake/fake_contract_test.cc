@@ -59,4 +59,42 @@ INSTANTIATE_TEST_SUITE_P(Fake, EngineTest, testing::Values(EngineMaker([](const 
                            return std::make_unique<FakeHolder>();
                          })));
 
+namespace {
+
+TEST(FakeEngine, FindsWhatItsPlaySaysOnce) {
+  SeededRandom random(1);
+  VirtualLoop loop(random);
+  FakeEngine::Play play;
+  FakeFound left;
+  left.spec.job = {7};
+  left.runs.emplace_back().number = 3;
+  left.runs.back().tag = "three";
+  play.found = {left};
+  FakeEngine engine(loop, play);
+  std::vector<FoundContainer> found;
+  std::size_t times = 0;
+  const auto recover = [&] {
+    engine.Recover([&](Result<EngineInfo> info) {
+      found = std::move(info->found);
+      ++times;
+    });
+    while (loop.Step()) {
+    }
+  };
+  recover();
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_EQ(found[0].spec.job, JobId{7});
+  EXPECT_EQ(found[0].runs[0].tag, "three");
+  RecordedEvents events;
+  const auto container = found[0].adopt(events);
+  while (loop.Step()) {
+  }
+  ASSERT_EQ(events.ends.size(), 1U);
+  EXPECT_EQ(events.ends[0].number, 3U);
+  recover();
+  EXPECT_EQ(times, 2U);
+  EXPECT_TRUE(found.empty());
+}
+
+}  // namespace
 }  // namespace tidemill

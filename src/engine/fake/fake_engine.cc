@@ -11,7 +11,7 @@ namespace tidemill {
 // Shared with what is under way on the loop, which may come after the engine is gone.
 struct FakeEngine::State {
   Loop& loop;
-  const Play play;
+  Play play;
   bool alive = true;
   std::size_t opening = 0;
   std::set<FakeContainer*> containers = {};
@@ -29,6 +29,11 @@ class FakeEngine::FakeContainer : public Container {
     const bool is_idle = runs_.empty();
     runs_.push_back({std::move(run)});
     if (is_idle) BeginNext();
+  }
+
+  void NoMore() override {
+    no_more_ = true;
+    EndIfOver();
   }
 
   void Stop(std::uint64_t number) override {
@@ -69,6 +74,12 @@ class FakeEngine::FakeContainer : public Container {
     });
   }
 
+  void EndIfOver() {
+    if (!no_more_ || !runs_.empty()) return;
+    usable_ = false;
+    Later(Duration::zero(), [this] { events_.OnGone("there is no more to run"); });
+  }
+
   void BeginNext() {
     if (runs_.empty()) return;
     Waiting& first = runs_.front();
@@ -107,6 +118,7 @@ class FakeEngine::FakeContainer : public Container {
     }
     // Last: it may destroy this container.
     BeginNext();
+    EndIfOver();
     events_.OnEnd(end);
   }
 
@@ -116,6 +128,7 @@ class FakeEngine::FakeContainer : public Container {
   const std::shared_ptr<char> alive_ = std::make_shared<char>();
   std::deque<Waiting> runs_;
   bool usable_ = true;
+  bool no_more_ = false;
 };
 
 FakeEngine::FakeEngine(Loop& loop, Play play)
@@ -123,12 +136,28 @@ FakeEngine::FakeEngine(Loop& loop, Play play)
 
 FakeEngine::~FakeEngine() { state_->alive = false; }
 
+FoundContainer FakeEngine::Found(const std::shared_ptr<State>& state, FakeFound found) {
+  FoundContainer out;
+  out.spec = found.spec;
+  for (const ItemRun& run : found.runs) out.runs.push_back({run.number, run.tag});
+  out.adopt = [state, found = std::move(found)](ContainerEvents& events) {
+    auto container = std::make_unique<FakeContainer>(state, events, found.spec.secret_files);
+    for (const ItemRun& run : found.runs) container->Run(run);
+    return container;
+  };
+  return out;
+}
+
 void FakeEngine::Recover(Done<EngineInfo> done) {
   state_->loop.After(Duration::zero(), [state = state_, done = std::move(done)] {
     if (!state->alive) return;
     const Result<void> answer = state->play.recover();
     if (answer) {
-      done(EngineInfo{"fake", true});
+      EngineInfo info{"fake", true};
+      for (FakeFound& found : std::exchange(state->play.found, {})) {
+        info.found.push_back(Found(state, std::move(found)));
+      }
+      done(std::move(info));
     } else {
       done(tl::unexpected(answer.error()));
     }

@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "base/loop.h"
 #include "engine/engine.h"
@@ -19,6 +20,12 @@ struct FakeRun {
   bool ends_container = false;  // instead of ending by itself
 };
 
+// A container that the first Recover finds.
+struct FakeFound {
+  ContainerSpec spec = {};
+  std::vector<ItemRun> runs = {};  // which begin when it is adopted
+};
+
 // Plays an engine on a loop: containers that hold nothing, and runs that take their time. Loop
 // thread only.
 class FakeEngine : public Engine {
@@ -31,6 +38,7 @@ class FakeEngine : public Engine {
       return Result<void>();
     };
     std::function<std::string()> open_network = [] { return std::string(); };
+    std::vector<FakeFound> found = {};
     Duration opening = std::chrono::milliseconds(300);
     // Between the end of a container and OnGone.
     Duration explaining = std::chrono::milliseconds(100);
@@ -53,6 +61,7 @@ class FakeEngine : public Engine {
  private:
   class FakeContainer;
   struct State;
+  static FoundContainer Found(const std::shared_ptr<State>& state, FakeFound found);
   const std::shared_ptr<State> state_;
 };
 

@@ -58,7 +58,15 @@ class Box : public ChannelEvents, public std::enable_shared_from_this<Box> {
   // `on_gone` is called when nothing is left.
   Result<void> Start(const std::string& init_path, bool secret_files,
                      std::function<void()> on_gone);
+  void Load(const ItemRun& program) {
+    is_loop_ = true;
+    if (channel_) channel_->Load(WithScratch(program), PlainArgv(program));
+  }
+  void NoMore() {
+    if (channel_) channel_->NoMore();
+  }
   void Run(const ItemRun& run) {
+    if (channel_ && is_loop_) return channel_->Run(run, std::vector<std::string>{});
     if (channel_) channel_->Run(WithScratch(run), PlainArgv(run));
   }
   void Stop(std::uint64_t number) {
@@ -88,6 +96,9 @@ class Box : public ChannelEvents, public std::enable_shared_from_this<Box> {
   void OnLog(std::uint64_t number, std::string_view bytes) override {
     if (events_ != nullptr) events_->OnLog(number, bytes);
   }
+  void OnProgress(std::uint64_t number, std::int32_t permille, std::string_view note) override {
+    if (events_ != nullptr) events_->OnProgress(number, permille, note);
+  }
   void OnEnd(const ItemEnd& end) override {
     if (events_ != nullptr) events_->OnEnd(end);
   }
@@ -115,6 +126,7 @@ class Box : public ChannelEvents, public std::enable_shared_from_this<Box> {
   std::unique_ptr<Child> child_;
   std::optional<Channel> channel_;  // none while ending
   TimerId timer_ = TimerId::kNone;
+  bool is_loop_ = false;
   std::string why_;
 };
 
@@ -122,6 +134,8 @@ class ProcessContainer : public Container {
  public:
   explicit ProcessContainer(std::shared_ptr<Box> box) : box_(std::move(box)) {}
   ~ProcessContainer() override { box_->Leave(); }
+  void Load(ItemRun program) override { box_->Load(program); }
+  void NoMore() override { box_->NoMore(); }
   void Run(ItemRun run) override { box_->Run(run); }
   void Stop(std::uint64_t number) override { box_->Stop(number); }
   ContainerUse Use() const override { return box_->Use(); }

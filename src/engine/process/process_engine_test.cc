@@ -7,6 +7,7 @@
 
 #include "engine/channel/loop_testing.h"
 #include "engine/engine_contract.h"
+#include "engine/engine_loop_contract.h"
 #include "engine/engine_real_contract.h"
 
 namespace tidemill {
@@ -20,6 +21,12 @@ class ProcessHolder : public LoopHolder {
   Engine& engine() override { return *engine_; }
   void DestroyEngine() override { engine_.reset(); }
   ContainerSpec Spec() const override { return {}; }
+  ContainerSpec LoopSpec() const override {
+    ContainerSpec spec;
+    spec.loop = true;
+    return spec;
+  }
+  std::string LoopProbe() const override { return TIDEMILL_LOOP_PROBE; }
 
  private:
   std::unique_ptr<ProcessEngine> engine_;
@@ -33,6 +40,7 @@ const EngineMaker kMake = [](const std::string& folder) {
 
 INSTANTIATE_TEST_SUITE_P(Process, EngineTest, testing::Values(kMake));
 INSTANTIATE_TEST_SUITE_P(Process, RealEngineTest, testing::Values(kMake));
+INSTANTIATE_TEST_SUITE_P(Process, LoopEngineTest, testing::Values(kMake));
 
 namespace {
 
