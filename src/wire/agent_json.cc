@@ -5,12 +5,11 @@
 #include <limits>
 #include <utility>
 
-#include "base/bytes.h"
 #include "base/limits.h"
 #include "model/job.h"
 #include "wire/json.h"
+#include "wire/lease_json.h"
 #include "wire/policy_json.h"
-#include "wire/runs.h"
 #include "wire/status_json.h"
 
 namespace tidemill {
@@ -73,18 +72,6 @@ Result<std::vector<LeaseId>> ReadIds(const Fields& fields, std::string_view name
   return ids;
 }
 
-Result<Settlement> ReadSettlement(const Fields& fields) {
-  Settlement read;
-  TIDEMILL_TRY(read.lease, fields.Id<LeaseId>("lease"));
-  TIDEMILL_TRY(const std::int64_t seq, fields.Int("seq", {.least = 0, .most = kMostInt32}));
-  read.seq = static_cast<std::int32_t>(seq);
-  TIDEMILL_TRY(read.ok, fields.Runs("ok", limits::kItemsPerChunk));
-  TIDEMILL_TRY(read.failed, fields.Runs("failed", limits::kItemsPerChunk));
-  TIDEMILL_TRY(read.back, fields.Runs("back", limits::kItemsPerChunk));
-  TIDEMILL_TRY(read.body, fields.Bytes("report", limits::kReportBytes));
-  return read;
-}
-
 Result<Measured> ReadMeasured(const Fields& fields) {
   Measured read;
   TIDEMILL_TRY(read.job.number, fields.Int("job", {.least = 1}));
@@ -98,79 +85,6 @@ Result<Trouble> ReadTrouble(const Fields& fields) {
   TIDEMILL_TRY(read.job.number, fields.Int("job", {.least = 1}));
   TIDEMILL_TRY(read.reason, fields.Text("reason", {.most_bytes = limits::kReasonBytes}));
   return read;
-}
-
-Result<Grant> ReadGrant(const Fields& fields, SessionId session) {
-  Grant read;
-  Lease& lease = read.lease;
-  lease.session = session;
-  TIDEMILL_TRY(lease.id, fields.Id<LeaseId>("lease"));
-  TIDEMILL_TRY(lease.chunk.job.number, fields.Int("job", {.least = 1}));
-  TIDEMILL_TRY(const std::int64_t chunk, fields.Int("chunk", {.least = 0, .most = kMostInt32}));
-  TIDEMILL_TRY(const std::int64_t length,
-               fields.Int("length", {.least = 1, .most = limits::kItemsPerChunk}));
-  TIDEMILL_TRY(const std::int64_t round, fields.Int("round", {.least = 0, .most = kMostInt32}));
-  TIDEMILL_TRY(read.first_item, fields.Int("first_item", {.least = 0}));
-  TIDEMILL_TRY(lease.mine, fields.Runs("items", static_cast<int>(length)));
-  lease.chunk.chunk = static_cast<std::int32_t>(chunk);
-  lease.round = static_cast<std::int32_t>(round);
-  TIDEMILL_TRY_VOID(json::ReadEach(
-      fields, "tries", limits::kItemsPerChunk, [&](const Fields& element) -> Result<void> {
-        ItemTry item{lease.chunk.job, 0, 0, 0};
-        TIDEMILL_TRY(item.item, element.Int("item", {.least = 0}));
-        TIDEMILL_TRY(const std::int64_t attempts, element.Int("attempts", {.most = kMostInt32}));
-        TIDEMILL_TRY(const std::int64_t lost, element.Int("lost", {.most = kMostInt32}));
-        item.attempts = static_cast<std::int32_t>(attempts);
-        item.lost = static_cast<std::int32_t>(lost);
-        read.tries.push_back(item);
-        return {};
-      }));
-  return read;
-}
-
-void AppendGrant(std::string& out, const Grant& grant) {
-  const Lease& lease = grant.lease;
-  out.push_back('{');
-  Append(out, "lease", ToString(lease.id));
-  out.push_back(',');
-  Append(out, "job", lease.chunk.job.number);
-  out.push_back(',');
-  Append(out, "chunk", lease.chunk.chunk);
-  out.push_back(',');
-  Append(out, "first_item", grant.first_item);
-  out.push_back(',');
-  Append(out, "length", lease.mine.length());
-  out.push_back(',');
-  Append(out, "items", FormatRuns(lease.mine));
-  out.push_back(',');
-  Append(out, "round", lease.round);
-  out.push_back(',');
-  AppendEach(out, "tries", grant.tries, [&](const ItemTry& item) {
-    out.push_back('{');
-    Append(out, "item", item.item);
-    out.push_back(',');
-    Append(out, "attempts", item.attempts);
-    out.push_back(',');
-    Append(out, "lost", item.lost);
-    out.push_back('}');
-  });
-  out.push_back('}');
-}
-
-void AppendSettlement(std::string& out, const Settlement& settlement) {
-  out.push_back('{');
-  Append(out, "lease", ToString(settlement.lease));
-  out.push_back(',');
-  Append(out, "seq", settlement.seq);
-  out.push_back(',');
-  Append(out, "ok", FormatRuns(settlement.ok));
-  out.push_back(',');
-  Append(out, "failed", FormatRuns(settlement.failed));
-  out.push_back(',');
-  Append(out, "back", FormatRuns(settlement.back));
-  out.push_back(',');
-  Append(out, "report", EncodeBase64(settlement.body));
-  out.push_back('}');
 }
 
 }  // namespace
@@ -245,7 +159,7 @@ std::string FormatSyncRequest(const SyncRequest& request) {
   AppendIds(out, "leases", request.known);
   out.push_back(',');
   AppendEach(out, "settlements", request.settlements,
-             [&](const Settlement& settlement) { AppendSettlement(out, settlement); });
+             [&](const Settlement& settlement) { out.append(json::SettlementText(settlement)); });
   out.push_back(',');
   AppendEach(out, "measured", request.measured, [&](const Measured& measured) {
     out.push_back('{');
@@ -277,7 +191,7 @@ Result<SyncRequest> ParseSyncRequest(std::string_view body) {
   TIDEMILL_TRY(request.known, ReadIds(fields, "leases", limits::kLeasesPerSession));
   TIDEMILL_TRY_VOID(json::ReadEach(fields, "settlements", limits::kSettlementsPerSync,
                                    [&](const Fields& element) -> Result<void> {
-                                     TIDEMILL_TRY(Settlement read, ReadSettlement(element));
+                                     TIDEMILL_TRY(Settlement read, json::ReadSettlement(element));
                                      request.settlements.push_back(std::move(read));
                                      return {};
                                    }));
@@ -300,7 +214,8 @@ Result<SyncRequest> ParseSyncRequest(std::string_view body) {
 
 std::string FormatSyncResult(const SyncResult& result) {
   std::string out = "{";
-  AppendEach(out, "leases", result.grants, [&](const Grant& grant) { AppendGrant(out, grant); });
+  AppendEach(out, "leases", result.grants,
+             [&](const Grant& grant) { out.append(json::GrantText(grant)); });
   out.push_back(',');
   AppendIds(out, "gone", result.gone);
   out.push_back(',');
@@ -323,7 +238,7 @@ Result<SyncResult> ParseSyncResult(std::string_view body, SessionId session) {
   SyncResult result;
   TIDEMILL_TRY_VOID(json::ReadEach(fields, "leases", limits::kLeasesPerSession,
                                    [&](const Fields& element) -> Result<void> {
-                                     TIDEMILL_TRY(Grant read, ReadGrant(element, session));
+                                     TIDEMILL_TRY(Grant read, json::ReadGrant(element, session));
                                      result.grants.push_back(std::move(read));
                                      return {};
                                    }));

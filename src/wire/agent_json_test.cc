@@ -31,6 +31,7 @@ SyncRequest AnySync(Random& random) {
   request.session = random.NewId<SessionId>();
   request.free = {static_cast<std::int64_t>(random.Below(1'000'000)),
                   static_cast<std::int64_t>(random.Below(1ULL << 50))};
+  if (random.Chance(0.5)) request.free.devices = {{"machine", 1}, {"nvidia.com/gpu", 0}};
   for (std::uint64_t i = random.Below(5); i > 0; --i)
     request.known.push_back(random.NewId<LeaseId>());
   for (std::uint64_t i = random.Below(5); i > 0; --i) {
@@ -40,6 +41,9 @@ SyncRequest AnySync(Random& random) {
     settlement.ok = AnyBits(random, limits::kItemsPerChunk);
     settlement.failed = AnyBits(random, limits::kItemsPerChunk);
     settlement.back = AnyBits(random, limits::kItemsPerChunk);
+    if (random.Chance(0.5)) settlement.final = AnyBits(random, limits::kItemsPerChunk);
+    if (random.Chance(0.5)) settlement.memory = AnyBits(random, limits::kItemsPerChunk);
+    if (random.Chance(0.5)) settlement.begun = AnyBits(random, limits::kItemsPerChunk);
     settlement.body = AnyBytes(random);
   }
   for (std::uint64_t i = random.Below(3); i > 0; --i) request.measured.push_back({{7}, 12, 3400});
@@ -47,7 +51,10 @@ SyncRequest AnySync(Random& random) {
   if (random.Chance(0.5)) {
     request.status = MachineStatus{"docker 27.1", random.Chance(0.5), {}};
     for (std::int64_t i = static_cast<std::int64_t>(random.Below(3)); i > 0; --i) {
-      request.status->jobs.push_back({{i}, 3, 2500, std::int64_t{1} << 40});
+      JobUse& use = request.status->jobs.emplace_back();
+      use = {{i}, 3, 2500, std::int64_t{1} << 40};
+      if (random.Chance(0.5)) use.waits_for = "pulling its image: 40 %";
+      if (random.Chance(0.5)) use.progress = {{17, 400, "epoch 2"}, {18, 1000, ""}};
     }
   }
   if (random.Chance(0.3)) request.troubles = {{{7}, "no such image: \"a/b\""}, {{8}, "-"}};
@@ -60,8 +67,10 @@ SyncResult AnyResult(Random& random, SessionId session) {
     Grant& grant = result.grants.emplace_back();
     const int length = 1 + static_cast<int>(random.Below(limits::kItemsPerChunk));
     grant.lease = {random.NewId<LeaseId>(), session, {{7}, 3}, 2, AnyBits(random, length)};
+    if (random.Chance(0.5)) grant.lease.memory_bytes = std::int64_t{1} << 33;
+    grant.lease.tried = random.Chance(0.5);
     grant.first_item = 6144;
-    grant.tries = {{{7}, 6150, 1, 0}, {{7}, 6151, 0, 3}};
+    grant.tries = {{{7}, 6150, 1, 0}, {{7}, 6151, 0, 3}, {{7}, 6152, 0, 0, 4096, 2}};
   }
   for (std::uint64_t i = random.Below(4); i > 0; --i)
     result.gone.push_back(random.NewId<LeaseId>());
@@ -107,6 +116,9 @@ RC_GTEST_PROP(SyncJson, ARequestComesBackAsItWent, (std::uint64_t seed)) {
     RC_ASSERT(came.ok == went.ok);
     RC_ASSERT(came.failed == went.failed);
     RC_ASSERT(came.back == went.back);
+    RC_ASSERT(came.final == went.final);
+    RC_ASSERT(came.memory == went.memory);
+    RC_ASSERT(came.begun == went.begun);
     RC_ASSERT(came.body == went.body);
   }
 }
@@ -238,13 +250,47 @@ TEST(SyncJson, WhateverAnEngineIsCalledIsMadeFit) {
   EXPECT_EQ(back->status->engine, std::string(500, 'e'));
 }
 
+// Whatever an item says of itself, and as much as it likes.
+TEST(SyncJson, ProgressIsMadeFit) {
+  SyncRequest request;
+  request.status = MachineStatus{"docker", true, {{{7}, 3, 2500, 1024}}};
+  JobUse& use = request.status->jobs[0];
+  use.progress.resize(limits::kProgressPerJob + 1);
+  use.progress[0] = {1, 5000, std::string(300, 'x')};
+  use.progress[1] = {2, -5, "a\nb\xff"};
+  const auto back = ParseSyncRequest(FormatSyncRequest(request));
+  ASSERT_TRUE(back) << back.error().reason;
+  const auto& read = back->status->jobs[0].progress;
+  ASSERT_EQ(read.size(), limits::kProgressPerJob);
+  EXPECT_EQ(read[0], (ItemProgress{1, 1000, std::string(limits::kNoteBytes, 'x')}));
+  EXPECT_EQ(read[1].permille, 0);
+  EXPECT_TRUE(read[1].note.starts_with("a b"));
+}
+
+TEST(SyncJson, AnAgentOfBeforeIsUnderstood) {
+  const auto read = ParseSyncRequest(Settling("failed", "\"3\""));
+  ASSERT_TRUE(read);
+  EXPECT_EQ(read->free.devices, Devices());
+  EXPECT_TRUE(read->settlements[1].final.None());
+  EXPECT_TRUE(read->settlements[1].memory.None());
+  EXPECT_TRUE(read->settlements[1].begun.None());
+}
+
+TEST(SyncJson, TheNewSetsAreNamedIfWrong) {
+  for (const char* field : {"final", "memory", "begun"}) {
+    EXPECT_NE(WhyNot(Settling(field, "\"2048\"")).find("settlements[1]." + std::string(field)),
+              std::string::npos);
+  }
+}
+
 TEST(SyncJson, FieldsOfNewerVersionsArePassedOver) {
   EXPECT_TRUE(ParseSyncRequest(R"({"session":"00000000-0000-0001-0000-000000000002","mood":[1],)"
                                R"("free":{"cpus":0.5,"memory":0,"gpus":1}})"));
 }
 
 TEST(JoinJson, ComesBackAsItWent) {
-  const JoinRequest request{{1, 2}, "i-0fe2 \"spot\"", "key", "", {1500, 1 << 30}};
+  const JoinRequest request{
+      {1, 2}, "i-0fe2 \"spot\"", "key", "", {1500, 1 << 30, {{"nvidia.com/gpu", 4}}}};
   const auto back = ParseJoinRequest(FormatJoinRequest(request));
   ASSERT_TRUE(back);
   EXPECT_EQ(back->session, request.session);

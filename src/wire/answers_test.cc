@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Answers of servers come back as they went, and fields of newer ones are passed over.
+#include <chrono>
+
 #include <gtest/gtest.h>
 
 #include "wire/item_json.h"
@@ -16,8 +18,15 @@ namespace {
 Job AJob() {
   Job job;
   job.id = {7};
-  job.spec = {"render", {500, std::int64_t{4} << 30}, 5, ""};
-  job.spec.document = R"({"resources":{"cpus":0.5,"memory":"4GiB"},"retries":5,"x":[1]})";
+  job.spec.name = "render";
+  job.spec.resources = {500, std::int64_t{4} << 30, {{"nvidia.com/gpu", 1}}};
+  job.spec.memory_max = std::int64_t{8} << 30;
+  job.spec.retries = 5;
+  job.spec.retry_wait = std::chrono::seconds(2);
+  job.spec.canary = 0;
+  job.spec.document =
+      R"({"canary":false,"resources":{"cpus":0.5,"devices":{"nvidia.com/gpu":1},)"
+      R"("memory":{"max":"8GiB","start":"4GiB"}},"retries":5,"retry":{"wait":"2s"},"x":[1]})";
   job.state = JobState::kPaused;
   job.open = true;
   job.round = 2;
@@ -25,6 +34,8 @@ Job AJob() {
   job.items = 5000;
   job.created_ms = 1'777'636'985'007;
   job.reason = "no such image: \"a\"";
+  job.memory_bytes = std::int64_t{6} << 30;
+  job.trial = true;
   return job;
 }
 
@@ -124,7 +135,10 @@ TEST(Answers, MachinesComeBackAsTheyWent) {
   machine.seen_ms = 1'777'636'995'007;
   machine.items = 12;
   machine.status = MachineStatus{"docker", true, {{{7}, 3, 2500, 1024}}};
+  machine.status->jobs[0].progress = {{17, 250, "epoch 1 of 4"}};
   ListedMachine silent = machine;
+  silent.session.aside = "4 items failed here and succeeded on other machines";
+  silent.session.shape.devices = {{"nvidia.com/gpu", 8}};
   silent.session.id = {1, 3};
   silent.status.reset();
   const std::string text = FormatMachines({machine, silent}, true);
@@ -137,8 +151,14 @@ TEST(Answers, MachinesComeBackAsTheyWent) {
                 R"("pool":"spot","state":"draining","resources":{"cpus":8,"memory":1073741824},)"
                 R"("joined_at":"2026-05-01T12:03:05.007Z","seen_at":"2026-05-01T12:03:15.007Z",)"
                 R"("items":12,"status":{"engine":"docker","enforces":true,)"
-                R"("jobs":[{"job":7,"running":3,"cpus":2.5,"memory":1024}]}})"),
+                R"("jobs":[{"job":7,"running":3,"cpus":2.5,"memory":1024,)"
+                R"("progress":[{"item":17,"permille":250,"note":"epoch 1 of 4"}]}]}})"),
       std::string::npos)
+      << text;
+  EXPECT_NE(text.find(R"("state":"draining","aside":"4 items failed here and succeeded on other )"
+                      R"(machines","resources":{"cpus":8,"memory":1073741824,)"
+                      R"("devices":{"nvidia.com/gpu":8}})"),
+            std::string::npos)
       << text;
   EXPECT_EQ(ParseMachines(FormatMachines({}, true))->next, "");
 }

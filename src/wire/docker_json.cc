@@ -153,6 +153,15 @@ Result<DockerState> ParseDockerState(std::string_view body) {
   TIDEMILL_TRY(out.exit_code, inner.Int("ExitCode", {.least = INT32_MIN, .most = INT32_MAX}));
   out.out_of_memory = FlagOf(inner, "OOMKilled");
   out.error = ShortTextOf(inner, "Error");
+  out.image = ShortTextOf(fields, "Image");
+  if (const Value* config = FindSet(fields, "Config"); config != nullptr && config->is_object()) {
+    const Value* labels = config->contains("Labels") ? &config->at("Labels") : nullptr;
+    if (labels != nullptr && labels->is_object()) out.spec = labels->value(kDockerSpecLabel, "");
+  }
+  const Value* written = FindSet(fields, "SizeRw");
+  if (written != nullptr) {
+    TIDEMILL_TRY(out.written_bytes, fields.Int("SizeRw", {.most = INT64_MAX}));
+  }
   return out;
 }
 
@@ -219,6 +228,11 @@ std::string FormatDockerCreate(const DockerCreate& create) {
   };
   AddPolicy(create, host);
   for (const auto& [target, options] : create.tmpfs) host["Tmpfs"][target] = options;
+  for (const std::string& device : create.devices) {
+    // Not "m": it may not make further ones.
+    host["Devices"].push_back(
+        {{"PathOnHost", device}, {"PathInContainer", device}, {"CgroupPermissions", "rw"}});
+  }
   if (create.nano_cpus > 0) host["NanoCpus"] = create.nano_cpus;
   if (create.memory_bytes > 0) {
     host["Memory"] = create.memory_bytes;

@@ -44,11 +44,15 @@ Result<DockerImage> ParseDockerImage(std::string_view body);
 
 struct DockerState {
   bool running = false;
-  std::int64_t pid = 0;  // of its first process, on the machine; 0: none
+  std::int64_t written_bytes = 0;  // in its own layer; 0 if that was not asked for
+  std::string image = {};          // its id
+  std::string spec = {};           // the label that kDockerSpecLabel names; empty: it has none
+  std::int64_t pid = 0;            // of its first process, on the machine; 0: none
   std::int64_t exit_code = 0;
   bool out_of_memory = false;
   std::string error;
 };
+inline constexpr char kDockerSpecLabel[] = "tidemill.spec";
 Result<DockerState> ParseDockerState(std::string_view body);
 
 // The names of containers, without the slash; the id of one that has none.
@@ -74,6 +78,7 @@ struct DockerCreate {
   std::vector<std::pair<std::string, std::string>> labels;
   std::vector<DockerMount> mounts;
   std::vector<std::pair<std::string, std::string>> tmpfs;  // where, and its options
+  std::vector<std::string> devices;                        // paths; it may read and write them
   std::int64_t nano_cpus = 0;                              // 0: no limit
   std::int64_t memory_bytes = 0;                           // 0: no limit; swap is none on top of it
   std::int64_t shm_bytes = 0;                              // 0: the Engine's default

@@ -6,7 +6,7 @@
 #include "base/limits.h"
 #include "wire/job_json.h"
 #include "wire/json.h"
-#include "wire/size.h"
+#include "wire/spec_needs.h"
 #include "wire/status_json.h"
 #include "wire/time.h"
 
@@ -21,48 +21,23 @@ constexpr std::int64_t kMostInt32 = std::numeric_limits<std::int32_t>::max();
 // The number of jobs in one answer that we would read: more than any server gives.
 constexpr std::size_t kMostJobs = 10'000;
 constexpr std::size_t kTimeBytes = 32;
-constexpr int kDefaultRetries = 3;
 
 Result<std::int32_t> Int32(const Fields& fields, std::string_view name) {
   TIDEMILL_TRY(const std::int64_t number, fields.Int(name, {.most = kMostInt32, .absent = 0}));
   return static_cast<std::int32_t>(number);
 }
 
-// The server has checked the spec when it was submitted; of it only what an item needs is read.
-Result<Resources> ReadNeeds(const Fields& spec) {
-  Resources resources;
-  const Value* value = spec.Find("resources");
-  if (value == nullptr) return resources;
-  const Path path = spec.In("resources");
-  TIDEMILL_TRY(const Fields fields, Fields::Of(*value, path));
-  TIDEMILL_TRY(
-      resources.millicpus,
-      fields.Millicpus("cpus", {.least = 1, .most = json::kMostMillicpus, .absent = 1000}));
-  const Value* memory = fields.Find("memory");
-  if (memory != nullptr && memory->is_string()) {
-    const auto bytes = ParseSize(memory->get_ref<const std::string&>());
-    if (!bytes) return json::Wrong(fields.In("memory"), "must be a size such as \"4GiB\"");
-    resources.memory_bytes = *bytes;
-    return resources;
-  }
-  TIDEMILL_TRY(resources.memory_bytes,
-               fields.Int("memory", {.most = json::kMostMemory, .absent = 0}));
-  return resources;
-}
-
+// The server has checked the spec when it was submitted; of it only what a job needs is read.
 Result<JobSpec> ReadSpecOf(const Fields& job) {
-  JobSpec spec;
-  TIDEMILL_TRY(spec.name, job.Text("name", {.most_bytes = limits::kNameBytes}));
   const Value* value = job.Find("spec");
   const Path path = job.In("spec");
   if (value == nullptr) return json::Wrong(path, "is missing");
   TIDEMILL_TRY(const Fields fields, Fields::Of(*value, path));
-  TIDEMILL_TRY(spec.resources, ReadNeeds(fields));
-  TIDEMILL_TRY(const std::int64_t retries,
-               fields.Int("retries", {.most = limits::kMaxRetries, .absent = kDefaultRetries}));
-  spec.retries = static_cast<int>(retries);
-  spec.document = value->dump();
-  return spec;
+  ParsedSpec spec;
+  TIDEMILL_TRY_VOID(json::ReadNeeds(fields, spec));
+  TIDEMILL_TRY(spec.job.name, job.Text("name", {.most_bytes = limits::kNameBytes}));
+  spec.job.document = value->dump();
+  return std::move(spec.job);
 }
 
 Result<Job> ReadJob(const Fields& fields) {
@@ -79,6 +54,9 @@ Result<Job> ReadJob(const Fields& fields) {
   TIDEMILL_TRY(job.items, fields.Int("items", {.absent = 0}));
   TIDEMILL_TRY(job.reason,
                fields.Text("reason", {.most_bytes = limits::kReasonBytes, .absent = ""}));
+  TIDEMILL_TRY(job.memory_bytes,
+               fields.Int("memory_bytes", {.most = json::kMostMemory, .absent = 0}));
+  TIDEMILL_TRY(job.trial, fields.Flag("trial", false));
   TIDEMILL_TRY(const std::string_view created,
                fields.Text("created_at", {.most_bytes = kTimeBytes, .absent = ""}));
   job.created_ms = ParseTime(created).value_or(0);

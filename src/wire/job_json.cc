@@ -50,6 +50,8 @@ std::string OpenJob(const Job& job) {
   json::AppendNumber(out, "items", job.items);
   json::AppendText(out, "created_at", FormatTime(job.created_ms));
   if (!job.reason.empty()) json::AppendText(out, "reason", job.reason);
+  if (job.memory_bytes > 0) json::AppendNumber(out, "memory_bytes", job.memory_bytes);
+  if (job.trial) json::AppendFlag(out, "trial", true);
   // It is JSON since it was stored.
   out.append(",\"spec\":").append(job.spec.document.empty() ? "{}" : job.spec.document);
   return out;

@@ -29,6 +29,8 @@ Result<ListedMachine> ReadMachine(const Fields& fields) {
   TIDEMILL_TRY(session.pool, fields.Text("pool", {.most_bytes = limits::kNameBytes}));
   TIDEMILL_TRY(const std::string_view state, fields.Text("state", {.most_bytes = 16}));
   session.state = state == "alive" ? SessionState::kAlive : SessionState::kDraining;
+  TIDEMILL_TRY(session.aside,
+               fields.Text("aside", {.most_bytes = limits::kReasonBytes, .absent = ""}));
   TIDEMILL_TRY(session.shape, json::ReadResources(fields, "resources"));
   TIDEMILL_TRY(read.joined_ms, ReadTime(fields, "joined_at"));
   TIDEMILL_TRY(read.seen_ms, ReadTime(fields, "seen_at"));
@@ -48,6 +50,7 @@ std::string FormatMachines(const std::vector<ListedMachine>& machines, bool more
     json::AppendText(out, "machine", session.machine);
     json::AppendText(out, "pool", session.pool);
     json::AppendText(out, "state", session.state == SessionState::kAlive ? "alive" : "draining");
+    if (!session.aside.empty()) json::AppendText(out, "aside", session.aside);
     json::AppendValue(out, "resources", json::ResourcesText(session.shape));
     json::AppendText(out, "joined_at", FormatTime(machine.joined_ms));
     json::AppendText(out, "seen_at", FormatTime(machine.seen_ms));

@@ -2,7 +2,6 @@
 #include "wire/spec_json.h"
 
 #include <algorithm>
-#include <cmath>
 #include <map>
 #include <optional>
 #include <utility>
@@ -14,7 +13,7 @@
 #include "wire/json.h"
 #include "wire/nearest.h"
 #include "wire/secret_uses.h"
-#include "wire/size.h"
+#include "wire/spec_needs.h"
 #include "wire/spec_value.h"
 
 namespace tidemill {
@@ -27,9 +26,6 @@ using json::Wrong;
 using std::chrono::milliseconds;
 using Texts = std::map<std::string, std::string>;
 
-constexpr int kDefaultRetries = 3;
-constexpr std::int64_t kMostMillicpus = 1'000'000'000;
-constexpr std::int64_t kMostBytes = std::int64_t{1} << 60;
 // A registry, a path, a tag and a digest have room.
 constexpr std::size_t kImageBytes = 512;
 // Each is copied for every item that runs; the spec's own size bounds their bytes.
@@ -135,66 +131,12 @@ Result<Texts> ReadEnv(const Fields& spec) {
   return env;
 }
 
-Result<std::int64_t> ReadSize(const Fields& fields, std::string_view name) {
-  const Value* value = fields.Find(name);
-  if (value == nullptr || !value->is_string()) {
-    return fields.Int(name, {.least = 0, .most = kMostBytes, .absent = 0});
-  }
-  const auto bytes = ParseSize(value->get_ref<const std::string&>());
-  if (!bytes) return Wrong(fields.In(name), "must be a size such as \"4GiB\"");
-  return *bytes;
-}
-
-Result<void> ReadResources(const Fields& spec, ParsedSpec& parsed) {
-  const Value* value = spec.Find("resources");
-  if (value == nullptr) return {};
-  const Path path = spec.In("resources");
-  TIDEMILL_TRY(const Fields fields, Fields::Of(*value, path));
-  if (fields.Find("devices") != nullptr) return Wrong(fields.In("devices"), "not yet");
-  TIDEMILL_TRY_VOID(fields.Only({"cpus", "memory", "disk", "shm"}));
-  TIDEMILL_TRY(parsed.job.resources.millicpus,
-               fields.Millicpus("cpus", {.least = 1, .most = kMostMillicpus, .absent = 1000}));
-  TIDEMILL_TRY(parsed.job.resources.memory_bytes, ReadSize(fields, "memory"));
-  TIDEMILL_TRY(parsed.run.disk_bytes, ReadSize(fields, "disk"));
-  TIDEMILL_TRY(parsed.run.shm_bytes, ReadSize(fields, "shm"));
-  return {};
-}
-
-struct TimeBounds {
-  milliseconds least;
-  milliseconds most;
-  milliseconds absent;
-  std::string_view range;  // the two, for people
-};
-
-Result<milliseconds> ReadTime(const Fields& spec, std::string_view name, const TimeBounds& bounds) {
-  const Value* value = spec.Find(name);
-  if (value == nullptr) return bounds.absent;
-  std::optional<milliseconds> time;
-  if (value->is_string()) {
-    time = ParseDuration(value->get_ref<const std::string&>());
-  } else if (value->is_number()) {
-    const double ms = value->get<double>() * 1000;
-    // Past every bound is as good as just past it, and fits.
-    const double most = static_cast<double>(bounds.most.count()) + 1;
-    time = milliseconds(std::llround(std::clamp(ms, -1.0, most)));
-  }
-  if (!time) {
-    return Wrong(spec.In(name),
-                 "must be a time such as \"30m\", \"1h30m\" or \"500ms\", or a number of seconds");
-  }
-  if (*time < bounds.least || *time > bounds.most) {
-    return Wrong(spec.In(name), "must be " + std::string(bounds.range));
-  }
-  return *time;
-}
-
-Result<void> ReadMode(const Fields& spec) {
-  TIDEMILL_TRY(const std::string_view mode,
-               spec.Text("mode", {.most_bytes = limits::kNameBytes, .absent = "process"}));
-  if (mode == "process") return {};
-  const bool is_planned = mode == "container" || mode == "loop";
-  return Wrong(spec.In("mode"), is_planned ? "not yet; only \"process\"" : "must be \"process\"");
+Result<Mode> ReadMode(const Fields& spec) {
+  TIDEMILL_TRY(const std::string_view word,
+               spec.Text("mode", {.most_bytes = limits::kNameBytes, .absent = ModeName({})}));
+  const auto mode = ParseMode(word);
+  if (!mode) return Wrong(spec.In("mode"), "must be \"process\", \"container\" or \"loop\"");
+  return *mode;
 }
 
 Result<void> CheckPiece(const TemplatePiece& piece, const Texts& params, const Path& path) {
@@ -216,9 +158,19 @@ Result<void> CheckPiece(const TemplatePiece& piece, const Texts& params, const P
                          " (for just these letters, write '{{" + shown + "}}')");
 }
 
-Result<void> CheckTemplates(std::string_view text, const Texts& params, const Path& path) {
+// One program for all items cannot be told of one of them when it starts.
+bool IsOfOneItem(TemplatePiece::Kind kind) {
+  using Kind = TemplatePiece::Kind;
+  return kind == Kind::kItem || kind == Kind::kItemField || kind == Kind::kIndex ||
+         kind == Kind::kAttempt;
+}
+
+Result<void> CheckTemplates(std::string_view text, const RunSpec& run, const Path& path) {
   for (const TemplatePiece& piece : ParseTemplate(text)) {
-    TIDEMILL_TRY_VOID(CheckPiece(piece, params, path));
+    TIDEMILL_TRY_VOID(CheckPiece(piece, run.params, path));
+    if (run.mode == Mode::kLoop && IsOfOneItem(piece.kind)) {
+      return Wrong(path, "a loop program gets its items from $TIDEMILL_URL, not from templates");
+    }
   }
   return {};
 }
@@ -229,12 +181,12 @@ Result<void> CheckTemplates(const RunSpec& run, const Fields& spec) {
   for (const auto& [name, list] : lists) {
     const Path in_list = spec.In(name);
     for (std::size_t i = 0; list && i < list->size(); ++i) {
-      TIDEMILL_TRY_VOID(CheckTemplates((*list)[i], run.params, Path{&in_list, {}, i}));
+      TIDEMILL_TRY_VOID(CheckTemplates((*list)[i], run, Path{&in_list, {}, i}));
     }
   }
   const Path in_env = spec.In("env");
   for (const auto& [name, value] : run.env) {
-    TIDEMILL_TRY_VOID(CheckTemplates(value, run.params, Path{&in_env, name, 0}));
+    TIDEMILL_TRY_VOID(CheckTemplates(value, run, Path{&in_env, name, 0}));
   }
   return {};
 }
@@ -251,9 +203,9 @@ Result<void> CheckLists(const RunSpec& run, const Fields& spec) {
 }
 
 Result<RunSpec> ReadRun(const Fields& spec) {
-  constexpr TimeBounds kTimeout{milliseconds(1), kMostDuration, milliseconds(0),
-                                "from 1 ms to 366 days; leave it away for none"};
-  const TimeBounds grace{milliseconds(0), kMostGrace, RunSpec().grace, "from 0 to 1 hour"};
+  constexpr json::TimeBounds kTimeout{milliseconds(1), kMostDuration, milliseconds(0),
+                                      "from 1 ms to 366 days; leave it away for none"};
+  const json::TimeBounds grace{milliseconds(0), kMostGrace, RunSpec().grace, "from 0 to 1 hour"};
   RunSpec run;
   if (spec.Find("image") != nullptr) {
     TIDEMILL_TRY(run.image, spec.Text("image", {.most_bytes = kImageBytes}));
@@ -267,9 +219,9 @@ Result<RunSpec> ReadRun(const Fields& spec) {
                ReadTexts(spec, {"params", IsParamName, "letters, digits, '_' and '-'", SimpleOf}));
   TIDEMILL_TRY(run.labels, ReadTexts(spec, {"labels", IsLabel,
                                             "letters, digits, '.', '_', '-' and '/'", LabelOf}));
-  TIDEMILL_TRY(run.timeout, ReadTime(spec, "timeout", kTimeout));
-  TIDEMILL_TRY(run.grace, ReadTime(spec, "grace", grace));
-  TIDEMILL_TRY_VOID(ReadMode(spec));
+  TIDEMILL_TRY(run.timeout, json::ReadTime(spec, "timeout", kTimeout));
+  TIDEMILL_TRY(run.grace, json::ReadTime(spec, "grace", grace));
+  TIDEMILL_TRY(run.mode, ReadMode(spec));
   TIDEMILL_TRY_VOID(CheckTemplates(run, spec));
   return run;
 }
@@ -306,14 +258,11 @@ Result<ParsedSpec> json::ReadSpec(const Value& value, const Path& path) {
   }
   TIDEMILL_TRY_VOID(
       fields.Only({"name", "image", "command", "entrypoint", "env", "secrets", "params", "labels",
-                   "resources", "timeout", "grace", "retries", "mode"}));
+                   "resources", "timeout", "grace", "retries", "retry", "canary", "mode"}));
   TIDEMILL_TRY(parsed.job.name, ReadJobName(fields));
   TIDEMILL_TRY(parsed.run, ReadRun(fields));
-  TIDEMILL_TRY_VOID(ReadResources(fields, parsed));
-  TIDEMILL_TRY(
-      const std::int64_t retries,
-      fields.Int("retries", {.least = 0, .most = limits::kMaxRetries, .absent = kDefaultRetries}));
-  parsed.job.retries = static_cast<int>(retries);
+  TIDEMILL_TRY_VOID(json::CheckNeeds(fields));
+  TIDEMILL_TRY_VOID(json::ReadNeeds(fields, parsed));
   return parsed;
 }
 

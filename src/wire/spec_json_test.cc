@@ -27,12 +27,17 @@ TEST(SpecJson, EveryFieldIsRead) {
       "env": {"A": "x", "_b1": 4, "C": 0.5, "D": true, "E": ""},
       "secrets": ["TOKEN", {"name": "db.pass", "env": "DB_PASS"}, {"name": "TOKEN", "file": "t-1"}],
       "params": {"q": 7, "a-b": "{item}"}, "labels": {"team/owner": "me"},
-      "resources": {"cpus": 0.5, "memory": "4GiB", "disk": 1000, "shm": "64MiB"},
-      "timeout": "1h30m", "grace": 2.5, "retries": 0, "mode": "process"})");
+      "resources": {"cpus": 0.5, "memory": {"start": "4GiB", "max": "16GiB"}, "disk": 1000,
+                    "shm": "64MiB", "devices": {"nvidia.com/gpu": 2}},
+      "timeout": "1h30m", "grace": 2.5, "retries": 0, "mode": "container",
+      "retry": {"on": [75, 1], "never": [2], "wait": "3s"}, "canary": 5})");
   ASSERT_TRUE(spec) << spec.error().reason;
   EXPECT_EQ(spec->job.name, "render");
-  EXPECT_EQ(spec->job.resources, (Resources{500, std::int64_t{4} << 30}));
+  EXPECT_EQ(spec->job.resources, (Resources{500, std::int64_t{4} << 30, {{"nvidia.com/gpu", 2}}}));
+  EXPECT_EQ(spec->job.memory_max, std::int64_t{16} << 30);
   EXPECT_EQ(spec->job.retries, 0);
+  EXPECT_EQ(spec->job.retry_wait, seconds(3));
+  EXPECT_EQ(spec->job.canary, 5);
   RunSpec run;
   run.image = "a/b:3";
   run.entrypoint = {"/init", ""};
@@ -45,13 +50,22 @@ TEST(SpecJson, EveryFieldIsRead) {
   run.shm_bytes = 64 << 20;
   run.timeout = minutes(90);
   run.grace = milliseconds(2500);
+  run.mode = Mode::kContainer;
+  run.retry_on = {75, 1};
+  run.retry_never = {2};
   EXPECT_EQ(spec->run, run);
 }
 
 TEST(SpecJson, WhatIsNotSaidHasADefault) {
   const auto spec = ParseSpec("{}");
   ASSERT_TRUE(spec);
-  EXPECT_EQ(spec->job, (JobSpec{"", {1000, 0}, 3, "{}"}));
+  JobSpec job;
+  job.retries = 3;
+  job.document = "{}";
+  EXPECT_EQ(spec->job, job);
+  EXPECT_EQ(job.retry_wait, seconds(1));
+  EXPECT_EQ(job.canary, 20);
+  EXPECT_EQ(spec->run.mode, Mode::kProcess);
   EXPECT_EQ(spec->run, RunSpec());
   EXPECT_EQ(spec->run.grace, seconds(10));
 }
@@ -73,9 +87,9 @@ TEST(SpecJson, AnUnknownFieldIsNamedWithTheNearest) {
             "resources: unknown field 'memry'; did you mean 'memory'?");
   EXPECT_EQ(WhyNot(R"({"zzzzzzzzzz":1})"),
             "the body: unknown field 'zzzzzzzzzz'; known are 'name' 'image' 'command' 'entrypoint' "
-            "'env' 'secrets' 'params' 'labels' 'resources' 'timeout' 'grace' 'retries' 'mode'");
+            "'env' 'secrets' 'params' 'labels' 'resources' 'timeout' 'grace' 'retries' 'retry' "
+            "'canary' 'mode'");
   EXPECT_EQ(WhyNot(R"({"input":"{item}"})"), "input: not yet");
-  EXPECT_EQ(WhyNot(R"({"resources":{"devices":{}}})"), "resources.devices: not yet");
 }
 
 TEST(SpecJson, CommandsAreListsOfStrings) {
@@ -187,9 +201,7 @@ TEST(SpecJson, OtherFieldsAreBounded) {
   EXPECT_EQ(WhyNot(R"({"resources":{"cpus":0.0001}})"),
             "resources.cpus: must be from 0.001 to 1000000");
   EXPECT_EQ(WhyNot(R"({"retries":101})"), "retries: must be from 0 to 100");
-  EXPECT_EQ(WhyNot(R"({"mode":"loop"})"), "mode: not yet; only \"process\"");
-  EXPECT_EQ(WhyNot(R"({"mode":"container"})"), "mode: not yet; only \"process\"");
-  EXPECT_EQ(WhyNot(R"({"mode":"fork"})"), "mode: must be \"process\"");
+  EXPECT_EQ(WhyNot(R"({"mode":"fork"})"), "mode: must be \"process\", \"container\" or \"loop\"");
   EXPECT_EQ(WhyNot("[]"), "the body: must be an object, not an array");
   EXPECT_EQ(WhyNot("{\"x\":\"" + std::string(limits::kSpecBytes, 'x') + "\"}"),
             "the body: is more than 65536 bytes");
@@ -235,6 +247,20 @@ TEST(SpecJson, TemplatesMustStandForSomething) {
   EXPECT_EQ(WhyNot(R"({"env":{"A":"{params.q}"}})"),
             "env.A: '{params.q}': unknown param 'q'; there is none here");
   EXPECT_EQ(WhyNot(R"({"command":["{item.any.field}","{{print}}","{print $1}","${x}"]})"), "");
+}
+
+TEST(SpecJson, ALoopProgramIsNotToldOfOneItem) {
+  constexpr std::string_view kWhy =
+      ": a loop program gets its items from $TIDEMILL_URL, not from templates";
+  const auto why = [](const std::string& rest) {
+    return WhyNot(R"({"mode":"loop",)" + rest + "}");
+  };
+  EXPECT_EQ(why(R"("command":["a","{item}"])"), "command[1]" + std::string(kWhy));
+  EXPECT_EQ(why(R"("entrypoint":["{item.stem}"])"), "entrypoint[0]" + std::string(kWhy));
+  EXPECT_EQ(why(R"("env":{"A":"{index}"})"), "env.A" + std::string(kWhy));
+  EXPECT_EQ(why(R"("env":{"A":"{attempt}"})"), "env.A" + std::string(kWhy));
+  EXPECT_EQ(why(R"("command":["{job}","{count}","{params.q}","{{item}}"],"params":{"q":1})"), "");
+  EXPECT_EQ(WhyNot(R"({"mode":"container","command":["{item}"]})"), "");
 }
 
 TEST(SpecFault, SaysWhereAndWhat) {

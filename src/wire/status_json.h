@@ -17,7 +17,9 @@ namespace tidemill::json {
 inline constexpr std::int64_t kMostMillicpus = 1'000'000'000;
 inline constexpr std::int64_t kMostMemory = std::int64_t{1} << 60;
 
-// {"cpus":1.5,"memory":1024}
+// {"nvidia.com/gpu":2}
+std::string DevicesText(const Devices& devices);
+// {"cpus":1.5,"memory":1024} and "devices" where there are some.
 std::string ResourcesText(const Resources& resources);
 Result<Resources> ReadResources(const Fields& fields, std::string_view name);
 
@@ -26,7 +28,7 @@ Result<Resources> ReadResources(const Fields& fields, std::string_view name);
 std::string ReasonText(std::string_view reason);
 
 // {"engine":"docker","enforces":true,"jobs":[{"job":7,"running":3,"cpus":2.5,"memory":1024}]}
-// and "trouble" where there is some.
+// and "trouble", "waits_for" and "progress" where there are some.
 std::string StatusText(const MachineStatus& status);
 // The field `status`; nothing if it is absent.
 Result<std::optional<MachineStatus>> ReadStatus(const Fields& fields);

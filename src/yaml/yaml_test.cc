@@ -39,6 +39,7 @@ TEST(Yaml, AJobsFileBecomesJson) {
             R"("command":["render","--in","{item}"],"env":{"THREADS":4,"QUICK":true},)"
             R"("resources":{"cpus":0.5,"memory":"4GiB"},)"
             R"("entrypoint":["sh","-c","echo \"$1\"\n\u0009end\n"]})");
+  EXPECT_EQ(Json("retry: {on: [75]}"), R"({"retry":{"on":[75]}})");
   EXPECT_EQ(Json("[]"), "[]");
   EXPECT_EQ(Json("{}"), "{}");
   EXPECT_EQ(Json("--- \na: b\n...\n"), R"({"a":"b"})");
