@@ -2,6 +2,7 @@
 #include "lease/board.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/limits.h"
 
@@ -14,10 +15,22 @@ JobBoard::Entry* JobBoard::Find(JobId id) {
 }
 
 void JobBoard::SetJobs(std::vector<BoardJob> jobs) {
-  std::map<JobId, ItemTime> times;
-  for (const Entry& entry : jobs_) times[entry.job.id] = entry.time;
+  std::map<JobId, Entry> before;
+  for (Entry& entry : jobs_) before.emplace(entry.job.id, std::move(entry));
   jobs_.clear();
-  for (const BoardJob& job : jobs) jobs_.push_back({job, times[job.id], false});
+  std::set<JobId> passed = std::exchange(passed_, {});
+  for (BoardJob& job : jobs) {
+    if (job.trial > 0 && passed.contains(job.id)) {
+      job.trial = 0;
+      passed_.insert(job.id);
+    }
+    const auto found = before.find(job.id);
+    const ItemTime time = found == before.end() ? ItemTime() : found->second.time;
+    if (found != before.end()) before.erase(found);
+    jobs_.push_back({std::move(job), time, false});
+  }
+  left_.clear();
+  for (auto& [id, entry] : before) left_.push_back(std::move(entry.job));
   cursors_.clear();
 }
 
@@ -37,10 +50,70 @@ void JobBoard::Measure(const std::string& project, JobId id, std::int64_t items,
   if (entry != nullptr && entry->job.project == project) entry->time.Add(items, run_ms);
 }
 
+void JobBoard::SetOut(LeaseId lease, JobId job, std::int64_t items) {
+  const auto found = out_.find(lease);
+  const std::int64_t before = found == out_.end() ? 0 : found->second.items;
+  std::int64_t& all = out_items_[job];
+  all += items - before;
+  if (all == 0) out_items_.erase(job);
+  if (items > 0) {
+    out_[lease] = {job, items};
+  } else if (found != out_.end()) {
+    out_.erase(found);
+  }
+}
+
+void JobBoard::SetPassed(JobId id, bool passed) {
+  if (!passed) {
+    passed_.erase(id);
+    return;
+  }
+  // One that is not here has been looked at since, or is looked at before it comes back.
+  Entry* entry = Find(id);
+  if (entry == nullptr) return;
+  passed_.insert(id);
+  entry->job.trial = 0;
+}
+
+void JobBoard::RaiseMemory(JobId id, std::int64_t bytes) {
+  Entry* entry = Find(id);
+  if (entry == nullptr) return;
+  entry->job.resources.memory_bytes = std::max(entry->job.resources.memory_bytes, bytes);
+}
+
+const BoardJob* JobBoard::FindJob(JobId id) const {
+  for (const Entry& entry : jobs_) {
+    if (entry.job.id == id) return &entry.job;
+  }
+  for (const BoardJob& job : left_) {
+    if (job.id == id) return &job;
+  }
+  return nullptr;
+}
+
+std::int64_t JobBoard::Grantable(const Entry& entry) const {
+  if (entry.dry) return 0;
+  if (entry.job.trial == 0) return entry.job.free_items;
+  const auto out = out_items_.find(entry.job.id);
+  const std::int64_t room = entry.job.trial - (out == out_items_.end() ? 0 : out->second);
+  return std::clamp<std::int64_t>(entry.job.free_items, 0, std::max<std::int64_t>(room, 0));
+}
+
+// One whose count has run out may still have something: the count is as old as the last look.
+bool JobBoard::IsFor(const Entry& entry, const std::string& project) const {
+  if (entry.dry || (!project.empty() && entry.job.project != project)) return false;
+  return entry.job.trial == 0 || Grantable(entry) > 0;
+}
+
 bool JobBoard::Fits(const std::string& project, const Resources& free) const {
   return std::any_of(jobs_.begin(), jobs_.end(), [&](const Entry& entry) {
-    return entry.IsFor(project) && SlotsIn(free, entry.job.resources) > 0;
+    return IsFor(entry, project) && SlotsIn(free, entry.job.resources) > 0;
   });
+}
+
+bool JobBoard::HasWork(const std::string& project) const {
+  return std::any_of(jobs_.begin(), jobs_.end(),
+                     [&](const Entry& entry) { return IsFor(entry, project); });
 }
 
 std::vector<Ask> JobBoard::AsksFor(const std::string& project, const Resources& free,
@@ -50,12 +123,16 @@ std::vector<Ask> JobBoard::AsksFor(const std::string& project, const Resources& 
   const std::size_t first = turn_++;
   for (std::size_t n = 0; n < jobs_.size() && asks.size() < limits::kAsksPerSync; ++n) {
     const Entry& entry = jobs_[(first + n) % jobs_.size()];
-    if (!entry.IsFor(project)) continue;
-    const int items = LeaseItems({.slots = SlotsIn(free, entry.job.resources),
+    if (!IsFor(entry, project)) continue;
+    const BoardJob& job = entry.job;
+    const int items = LeaseItems({.slots = SlotsIn(free, job.resources),
                                   .item_ms = entry.time.Mean(),
-                                  .free_items = entry.job.free_items,
+                                  .free_items = Grantable(entry),
                                   .agents = agents});
-    if (items > 0) asks.push_back({entry.job.id, items, random.NewId<LeaseId>()});
+    if (items == 0) continue;
+    const Ask& ask = asks.emplace_back(
+        Ask{job.id, items, random.NewId<LeaseId>(), job.resources.memory_bytes, free.memory_bytes});
+    if (job.trial > 0) SetOut(ask.lease, ask.job, items);
   }
   return asks;
 }
@@ -67,9 +144,7 @@ std::int32_t JobBoard::cursor(JobId id) const {
 
 std::int64_t JobBoard::free_items() const {
   std::int64_t items = 0;
-  for (const Entry& entry : jobs_) {
-    if (!entry.dry) items += entry.job.free_items;
-  }
+  for (const Entry& entry : jobs_) items += Grantable(entry);
   return items;
 }
 

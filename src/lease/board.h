@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -13,12 +14,14 @@
 
 namespace tidemill {
 
-// A job that has free items, as of the last look at the store.
+// A job that has something to grant, as of the last look at the store.
 struct BoardJob {
   JobId id;
   std::string project;
   Resources resources;
-  std::int64_t free_items = 0;
+  std::int64_t free_items = 0;  // and those that are to be tried again now
+  std::int64_t memory_max = 0;
+  int trial = 0;  // while it is on trial, so many of its items are out at a time; 0: it is not
 };
 
 // What a server knows of the work there is, and so what it asks of the store for an agent. All of
@@ -32,6 +35,15 @@ class JobBoard {
   void MarkDry(JobId id);
   void SetCursor(JobId id, std::int32_t chunk) { cursors_[id] = chunk; }
   void Granted(JobId id, std::int64_t items);
+  // So many items are out with this lease, or may be: it is asked for. None: it is over. Of jobs
+  // that are on trial this bounds what is asked for.
+  void SetOut(LeaseId lease, JobId job, std::int64_t items);
+  // The job is no longer on trial, whatever an older look at the store says. False: it is again.
+  void SetPassed(JobId id, bool passed);
+  // Its items start with so much from now on.
+  void RaiseMemory(JobId id, std::int64_t bytes);
+  // Also one that has just left the board. Null: not here.
+  const BoardJob* FindJob(JobId id) const;
   // Items of the job have run for so long, all together, says an agent of the project. Nothing is
   // kept of jobs that are not here, nor of other projects'.
   void Measure(const std::string& project, JobId id, std::int64_t items, std::int64_t run_ms);
@@ -39,6 +51,8 @@ class JobBoard {
   // Whether an agent of the project with so much room could be given something. A project that is
   // not known yet is empty: the store grants nothing of another one.
   bool Fits(const std::string& project, const Resources& free) const;
+  // The same of an agent of which nobody knows what room it has.
+  bool HasWork(const std::string& project) const;
   // The jobs to try for it, in turn.
   std::vector<Ask> AsksFor(const std::string& project, const Resources& free, std::int64_t agents,
                            Random& random);
@@ -52,12 +66,21 @@ class JobBoard {
     BoardJob job;
     ItemTime time;
     bool dry = false;
-    bool IsFor(const std::string& project) const {
-      return !dry && (project.empty() || job.project == project);
-    }
+  };
+  struct Out {
+    JobId job;
+    std::int64_t items = 0;
   };
   Entry* Find(JobId id);
+  bool IsFor(const Entry& entry, const std::string& project) const;
+  // How many items of the job may be asked for now.
+  std::int64_t Grantable(const Entry& entry) const;
+
   std::vector<Entry> jobs_;
+  std::vector<BoardJob> left_;  // those that the last SetJobs took away
+  std::map<LeaseId, Out> out_;
+  std::map<JobId, std::int64_t> out_items_;
+  std::set<JobId> passed_;
   std::size_t turn_ = 0;
   std::map<JobId, std::int32_t> cursors_;
 };

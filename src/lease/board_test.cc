@@ -2,17 +2,29 @@
 #include "lease/board.h"
 
 #include <set>
+#include <utility>
 
 #include <gtest/gtest.h>
 
 namespace tidemill {
 namespace {
 
-constexpr Resources kOneCpu{1000, 0};
-constexpr Resources kFourCpus{4000, 8LL << 30};
+const Resources kOneCpu{1000, 0};
+const Resources kFourCpus{4000, 8LL << 30};
 
 BoardJob JobWith(std::int64_t number, std::int64_t free_items, Resources resources = kOneCpu) {
-  return {JobId{number}, "p", resources, free_items};
+  BoardJob job;
+  job.id = {number};
+  job.project = "p";
+  job.resources = std::move(resources);
+  job.free_items = free_items;
+  return job;
+}
+
+BoardJob OnTrial(std::int64_t number, int trial) {
+  BoardJob job = JobWith(number, 1000);
+  job.trial = trial;
+  return job;
 }
 
 class JobBoardTest : public ::testing::Test {
@@ -102,6 +114,76 @@ TEST_F(JobBoardTest, RemembersHowLongItemsTakeWhileTheJobIsThere) {
   std::map<std::int64_t, int> sizes;
   for (const Ask& ask : Asks()) sizes[ask.job.number] = ask.max_items;
   EXPECT_EQ(sizes, (std::map<std::int64_t, int>{{1, 60}, {2, 4}}));
+}
+
+TEST_F(JobBoardTest, AsksWithWhatAnItemGetsAndWhatItCouldGet) {
+  board_.SetJobs({JobWith(1, 100, {1000, 1LL << 30})});
+  const Ask ask = Asks().at(0);
+  EXPECT_EQ(ask.memory_bytes, 1LL << 30);
+  EXPECT_EQ(ask.room_bytes, 8LL << 30);
+  board_.RaiseMemory({1}, 4LL << 30);
+  board_.RaiseMemory({1}, 2LL << 30);
+  EXPECT_EQ(Asks().at(0).memory_bytes, 4LL << 30);
+  EXPECT_EQ(Asks().at(0).max_items, 2);
+}
+
+TEST_F(JobBoardTest, PassesOverJobsWhoseDevicesAreNotThere) {
+  board_.SetJobs({JobWith(1, 100, {1000, 0, {{"gpu", 2}}})});
+  EXPECT_TRUE(Asks().empty());
+  EXPECT_TRUE(board_.HasWork("p"));
+  EXPECT_FALSE(board_.HasWork("q"));
+  Resources free = kFourCpus;
+  free.devices = {{"gpu", 5}};
+  EXPECT_EQ(board_.AsksFor("p", free, 1, random_).at(0).max_items, 2);
+}
+
+TEST_F(JobBoardTest, LetsFewItemsOfAJobOnTrialOut) {
+  board_.SetJobs({OnTrial(1, 6)});
+  EXPECT_EQ(board_.free_items(), 6);
+  const Ask first = Asks().at(0);
+  EXPECT_EQ(first.max_items, 4);
+  const Ask second = Asks().at(0);
+  EXPECT_EQ(second.max_items, 2);
+  EXPECT_TRUE(Asks().empty());
+  EXPECT_FALSE(board_.Fits("p", kFourCpus));
+  EXPECT_EQ(board_.free_items(), 0);
+  // The first was granted, and has settled one; the other was not granted.
+  board_.SetOut(first.lease, {1}, 3);
+  board_.SetOut(second.lease, {1}, 0);
+  EXPECT_EQ(board_.free_items(), 3);
+  EXPECT_EQ(Asks().at(0).max_items, 3);
+}
+
+TEST_F(JobBoardTest, RemembersWhatIsOutWhileTheJobIsAway) {
+  board_.SetJobs({OnTrial(1, 4)});
+  const Ask ask = Asks().at(0);
+  board_.SetJobs({});
+  EXPECT_NE(board_.FindJob({1}), nullptr);
+  board_.SetJobs({OnTrial(1, 4)});
+  EXPECT_TRUE(Asks().empty());
+  board_.SetOut(ask.lease, {1}, 0);
+  EXPECT_FALSE(Asks().empty());
+}
+
+TEST_F(JobBoardTest, AJobThatHasPassedIsNotHeldBackByAnOlderLook) {
+  board_.SetJobs({OnTrial(1, 1)});
+  Asks();
+  EXPECT_TRUE(Asks().empty());
+  board_.SetPassed({1}, true);
+  EXPECT_EQ(Asks().at(0).max_items, 4);
+  board_.SetJobs({OnTrial(1, 1)});
+  EXPECT_EQ(Asks().at(0).max_items, 4);
+  board_.SetPassed({1}, false);
+  board_.SetJobs({OnTrial(1, 1)});
+  EXPECT_TRUE(Asks().empty());
+}
+
+TEST_F(JobBoardTest, FindsAJobUntilTheSecondLookWithoutIt) {
+  board_.SetJobs({JobWith(1, 1)});
+  board_.SetJobs({JobWith(2, 1)});
+  EXPECT_NE(board_.FindJob({1}), nullptr);
+  board_.SetJobs({JobWith(2, 1)});
+  EXPECT_EQ(board_.FindJob({1}), nullptr);
 }
 
 TEST_F(JobBoardTest, GivesEveryAskALeaseIdOfItsOwn) {

@@ -76,6 +76,8 @@ struct ServerLimits {
   // other servers grant too.
   Duration refresh_every = std::chrono::seconds(2);
   Duration reap_every = std::chrono::seconds(5);
+  // A machine that fails items is found while it has not failed many.
+  Duration blame_every = std::chrono::seconds(3);
   Duration sweep_every = std::chrono::seconds(1);
   Duration roll_up_every = std::chrono::milliseconds(500);
   Duration tidy_every = std::chrono::minutes(10);

@@ -2,6 +2,7 @@
 #include "server/exchanger.h"
 
 #include <algorithm>
+#include <memory>
 #include <utility>
 
 #include "base/check.h"
@@ -14,7 +15,12 @@ namespace {
 // What a sync holds in memory while it waits, about.
 std::size_t BytesOf(const SyncRequest& request) {
   std::size_t bytes = 1024;
-  if (request.status) bytes += request.status->jobs.size() * sizeof(JobUse);
+  if (request.status) {
+    for (const JobUse& use : request.status->jobs) {
+      bytes += sizeof use + use.trouble.size() + use.waits_for.size() +
+               use.progress.size() * (sizeof(ItemProgress) + limits::kNoteBytes);
+    }
+  }
   for (const Trouble& trouble : request.troubles) bytes += sizeof trouble + trouble.reason.size();
   for (const Settlement& settlement : request.settlements) {
     bytes += sizeof settlement + settlement.body.size();
@@ -115,12 +121,18 @@ Exchange Exchanger::ExchangeOf(const Batch& batch) {
   return exchange;
 }
 
+void Exchanger::Release(const Exchange& exchange) {
+  for (const SyncOrder& order : exchange.syncs) {
+    for (const Ask& ask : order.asks) board_.SetOut(ask.lease, ask.job, 0);
+  }
+}
+
 void Exchanger::Run(Batch batch) {
-  Exchange exchange = ExchangeOf(batch);
+  const auto exchange = std::make_shared<const Exchange>(ExchangeOf(batch));
   OnStore(
-      deps_, deps_.exchange_worker,
-      [exchange = std::move(exchange)](Store& store) { return store.Run(exchange); },
-      [this, batch = std::move(batch)](Result<ExchangeResult> result) mutable {
+      deps_, deps_.exchange_worker, [exchange](Store& store) { return store.Run(*exchange); },
+      [this, exchange, batch = std::move(batch)](Result<ExchangeResult> result) mutable {
+        Release(*exchange);
         if (!result && result.error().code == Code::kInternal && batch.size() > 1) {
           deps_.log.Warn("exchange.split",
                          {{"reason", result.error().reason}, {"syncs", batch.size()}});
@@ -141,11 +153,12 @@ void Exchanger::RunOneByOne(Batch batch) {
   Batch one;
   one.push_back(std::move(batch.back()));
   batch.pop_back();
-  Exchange exchange = ExchangeOf(one);
+  const auto exchange = std::make_shared<const Exchange>(ExchangeOf(one));
   OnStore(
-      deps_, deps_.exchange_worker,
-      [exchange = std::move(exchange)](Store& store) { return store.Run(exchange); },
-      [this, one = std::move(one), rest = std::move(batch)](Result<ExchangeResult> result) mutable {
+      deps_, deps_.exchange_worker, [exchange](Store& store) { return store.Run(*exchange); },
+      [this, exchange, one = std::move(one),
+       rest = std::move(batch)](Result<ExchangeResult> result) mutable {
+        Release(*exchange);
         Finish(std::move(one), std::move(result));
         RunOneByOne(std::move(rest));
       });
@@ -172,6 +185,7 @@ void Exchanger::Finish(Batch batch, Result<ExchangeResult> result) {
       batch[i].reply(Fail(Code::kLost, "this session has ended; drop its work and join again"));
       continue;
     }
+    events_.synced(batch[i].request, sync);
     if (batch[i].request.leaving) agents_.erase(batch[i].request.session);
     batch[i].reply(std::move(sync));
   }
@@ -197,7 +211,21 @@ void Exchanger::Learn(const Batch& batch, const ExchangeResult& result) {
   }
   if (!result.freed.empty()) events_.freed(result.freed);
   if (!result.chunk_done.empty()) events_.chunk_done(result.chunk_done);
-  if (!result.troubles.empty()) events_.troubles(result.troubles);
+  if (!result.troubles.empty()) LearnTroubles(batch, result);
+}
+
+void Exchanger::LearnTroubles(const Batch& batch, const ExchangeResult& result) {
+  for (std::size_t i = 0; i < batch.size(); ++i) {
+    if (result.syncs[i].lost) continue;
+    std::vector<Trouble> believed;
+    for (const Trouble& trouble : batch[i].request.troubles) {
+      const auto said = [&](const Trouble& other) { return other.job == trouble.job; };
+      if (std::any_of(result.troubles.begin(), result.troubles.end(), said)) {
+        believed.push_back(trouble);
+      }
+    }
+    if (!believed.empty()) events_.troubles(batch[i].request.session, believed);
+  }
 }
 
 void Exchanger::LearnPass(const SyncRequest& request, const SyncResult& result) {
@@ -233,7 +261,9 @@ void Exchanger::Hear(const SyncRequest& request) {
 // Whoever came with another token than the session's has not ended it.
 void Exchanger::Forget(const SyncRequest& request) {
   const auto found = agents_.find(request.session);
-  if (found != agents_.end() && found->second.token == request.token) agents_.erase(found);
+  if (found == agents_.end() || found->second.token != request.token) return;
+  agents_.erase(found);
+  events_.forgotten(request.session);
 }
 
 std::string Exchanger::SpareFor(SessionId session) {

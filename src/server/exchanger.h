@@ -28,8 +28,10 @@ class Exchanger {
     // A batch was not carried out, and not by its own fault: its agents were not heard.
     std::function<void()> unheard;
     std::function<void(const std::vector<JobId>&)> chunk_done;  // the job may be finished
-    // Agents that hold leases of these jobs cannot run them.
-    std::function<void(const std::vector<Trouble>&)> troubles;
+    // An agent says that it cannot run these jobs, and an agent that holds a lease of each said so.
+    std::function<void(SessionId, const std::vector<Trouble>&)> troubles;
+    std::function<void(const SyncRequest&, const SyncResult&)> synced;
+    std::function<void(SessionId)> forgotten;
   };
 
   Exchanger(ServerDeps deps, const ServerLimits& limits, JobBoard& board, Events events);
@@ -76,6 +78,9 @@ class Exchanger {
   void Flush();
   Batch TakeBatch();
   Exchange ExchangeOf(const Batch& batch);
+  // An exchange is over: what was asked for is granted by now, or not.
+  void Release(const Exchange& exchange);
+  void LearnTroubles(const Batch& batch, const ExchangeResult& result);
   void Run(Batch batch);
   void RunOneByOne(Batch batch);
   void Finish(Batch batch, Result<ExchangeResult> result);

@@ -22,6 +22,29 @@ bool IsOver(const Job& job) {
   return job.state == JobState::kFinished || job.state == JobState::kCancelled;
 }
 
+// If so many machines agree, it is not they that are at fault.
+constexpr std::size_t kMachinesAgree = 3;
+
+// Three machines, or all of the project that get items if there are fewer.
+Result<bool> IsEnough(Store& store, const Job& job, const TroubleWord& word) {
+  if (word.insists || word.sessions.size() >= kMachinesAgree) return true;
+  TIDEMILL_TRY(const std::vector<ListedMachine> machines,
+               store.ListMachines({.project = job.project, .limit = limits::kPageRows}));
+  std::size_t others = 0;
+  for (const ListedMachine& machine : machines) {
+    const bool gets_items = machine.session.state == SessionState::kAlive;
+    if (gets_items && !word.sessions.contains(machine.session.id)) ++others;
+  }
+  return others == 0;
+}
+
+std::string ReasonOf(const TroubleWord& word) {
+  const std::size_t count = word.sessions.size();
+  const std::string who =
+      count == 1 ? " (one machine says so)" : " (" + std::to_string(count) + " machines agree)";
+  return word.reason.substr(0, limits::kReasonBytes - who.size()) + who;
+}
+
 Result<NewPart> MakePart(const PartRequest& request) {
   NewPart part;
   part.number = request.number;
@@ -80,16 +103,33 @@ void Jobs::Pause(JobId id, Reply<Job> reply) {
   Change<Job>(id, [id](Store& store) { return store.PauseJob(id, ""); }, std::move(reply));
 }
 
-void Jobs::PauseFor(JobId id, std::string reason, Reply<bool> reply) {
-  Change<bool>(
+void Jobs::PauseFor(JobId id, const TroubleWord& word, Reply<Paused> reply) {
+  Change<Paused>(
       id,
-      [id, reason = std::move(reason)](Store& store) -> Result<bool> {
+      [id, word](Store& store) -> Result<Paused> {
         TIDEMILL_TRY(const Job job, store.FindJob(id));
-        if (job.state != JobState::kActive) return false;
-        TIDEMILL_TRY_VOID(store.PauseJob(id, reason));
-        return true;
+        if (job.state != JobState::kActive) return Paused::kNotActive;
+        TIDEMILL_TRY(const bool enough, IsEnough(store, job, word));
+        if (!enough) return Paused::kNotEnough;
+        TIDEMILL_TRY_VOID(store.PauseJob(id, ReasonOf(word)));
+        return Paused::kYes;
       },
       std::move(reply));
+}
+
+void Jobs::EndTrial(JobId id, Reply<void> reply) {
+  Change<void>(id, [id](Store& store) { return store.EndTrial(id); }, std::move(reply));
+}
+
+void Jobs::PauseTrial(JobId id, std::string reason, Reply<void> reply) {
+  Change<void>(
+      id, [id, reason = std::move(reason)](Store& store) { return store.PauseTrial(id, reason); },
+      std::move(reply));
+}
+
+void Jobs::RaiseMemory(JobId id, std::int64_t bytes, Reply<void> reply) {
+  Change<void>(
+      id, [id, bytes](Store& store) { return store.RaiseMemory(id, bytes); }, std::move(reply));
 }
 
 void Jobs::Resume(JobId id, Reply<Job> reply) {

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -26,6 +27,13 @@ struct JobCountsPage {
   bool more = false;  // there may be older ones
 };
 
+// Machines say that they cannot run a job.
+struct TroubleWord {
+  std::string reason;
+  std::set<SessionId> sessions;  // whose word it is
+  bool insists = false;          // they are enough, however few
+};
+
 // The calls of people. Loop thread only.
 class Jobs {
  public:
@@ -37,8 +45,14 @@ class Jobs {
   void Seal(JobId id, std::int32_t parts, Reply<Job> reply);
   void Close(JobId id, Reply<Job> reply);
   void Pause(JobId id, Reply<Job> reply);
-  // Pauses a job that is active, for something that no person has said. False if it is not.
-  void PauseFor(JobId id, std::string reason, Reply<bool> reply);
+  // Pauses a job that is active, for something that no person has said, if enough machines say so:
+  // three, or all that its project has.
+  enum class Paused { kYes, kNotEnough, kNotActive };
+  void PauseFor(JobId id, const TroubleWord& word, Reply<Paused> reply);
+  // What a server has learnt of the job; see the store.
+  void EndTrial(JobId id, Reply<void> reply);
+  void PauseTrial(JobId id, std::string reason, Reply<void> reply);
+  void RaiseMemory(JobId id, std::int64_t bytes, Reply<void> reply);
   void Resume(JobId id, Reply<Job> reply);
   void Cancel(JobId id, Reply<Job> reply);
   void Retry(JobId id, ReopenWhich which, Reply<Reopened> reply);

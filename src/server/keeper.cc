@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/limits.h"
+#include "lease/blame.h"
 #include "report/roll_up.h"
 #include "server/outcomes.h"
 #include "store/check.h"
@@ -15,6 +16,21 @@ namespace {
 constexpr int kBoardJobs = 1000;
 // Jobs swept in one round.
 constexpr int kSweepJobs = 50;
+
+// Looks at the machines and puts those aside that are to be. Answers which.
+Result<std::vector<MachineRecord>> PutBadAside(Store& store) {
+  TIDEMILL_TRY(const std::vector<Record> records, store.ListRecords());
+  std::vector<MachineRecord> machines;
+  for (const Record& record : records) {
+    machines.push_back({record.session, record.project + "/" + record.pool, record.attempts,
+                        record.blamed, record.aside});
+  }
+  std::vector<MachineRecord> bad = ToPutAside(std::move(machines));
+  for (const MachineRecord& machine : bad) {
+    TIDEMILL_TRY_VOID(store.PutAside(machine.session, AsideReason(machine)));
+  }
+  return bad;
+}
 
 RollUpText RollUpReports(const Chunk& chunk, const std::vector<Report>& reports) {
   RolledReports rolled = tidemill::RollUp(chunk.first_item, ToRoll(reports));
@@ -37,6 +53,7 @@ Keeper::~Keeper() {
 void Keeper::Start() {
   Repeat(limits_.poll_every, [this](auto done) { Poll(std::move(done)); });
   Repeat(limits_.reap_every, [this](auto done) { Reap(std::move(done)); });
+  Repeat(limits_.blame_every, [this](auto done) { Blame(std::move(done)); });
   Repeat(limits_.sweep_every, [this](auto done) { Sweep(std::move(done)); });
   Repeat(limits_.roll_up_every, [this](auto done) { RollUp(std::move(done)); });
   Repeat(limits_.tidy_every, [this](auto done) { Tidy(std::move(done)); });
@@ -121,8 +138,10 @@ void Keeper::Refresh() {
           return;
         }
         std::vector<BoardJob> board;
-        for (const RunnableJob& job : *jobs)
-          board.push_back({job.id, job.project, job.resources, job.free_items});
+        for (const RunnableJob& job : *jobs) {
+          board.push_back({job.id, job.project, job.resources, job.free_items + job.retries_due,
+                           job.memory_max, job.trial});
+        }
         board_.SetJobs(std::move(board));
         if (board_.free_items() > 0) events_.new_work();
       });
@@ -152,6 +171,22 @@ void Keeper::Reap(std::function<void(bool)> done) {
         if (!reaped->jobs.empty()) WorkFreed();
         done(static_cast<int>(reaped->sessions.size()) == limits::kReapSessions);
       });
+}
+
+void Keeper::Blame(std::function<void(bool)> done) {
+  OnStore(deps_, PutBadAside,
+          [this, done = std::move(done)](Result<std::vector<MachineRecord>> aside) {
+            if (!aside) {
+              Trouble("blame", aside.error());
+              return done(false);
+            }
+            for (const MachineRecord& machine : *aside) {
+              deps_.log.Warn("machine.aside", {{"session", ToString(machine.session)},
+                                               {"reason", AsideReason(machine)}});
+              events_.put_aside(machine.session);
+            }
+            done(false);
+          });
 }
 
 void Keeper::Sweep(std::function<void(bool)> done) {

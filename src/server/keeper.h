@@ -19,6 +19,7 @@ namespace tidemill {
 //
 //   poll     notice that something new can be granted, and put it on the board
 //   reap     end sessions that nobody has heard of
+//   blame    put machines aside on which items fail that succeed elsewhere
 //   sweep    carry cancels out, finish jobs
 //   roll up  turn the reports of finished chunks into one block each
 //   tidy     drop what is stale; check conservation
@@ -29,6 +30,7 @@ class Keeper {
     std::function<void(const std::vector<SessionId>&)> lost_leases;  // they should sync soon
     std::function<void()> tick;                                      // once a reap round
     std::function<bool()> agents_wait;
+    std::function<void(SessionId)> put_aside;  // it should sync soon
   };
 
   Keeper(ServerDeps deps, const ServerLimits& limits, JobBoard& board, Events events);
@@ -54,6 +56,7 @@ class Keeper {
   void Poll(std::function<void(bool)> done);
   void Refresh();
   void Reap(std::function<void(bool)> done);
+  void Blame(std::function<void(bool)> done);
   void Sweep(std::function<void(bool)> done);
   void SweepJobs(std::vector<JobId> jobs, bool again, std::function<void(bool)> done);
   void RollUp(std::function<void(bool)> done);

@@ -2,21 +2,12 @@
 #include "server/server.h"
 
 #include <cstdint>
-#include <limits>
 #include <utility>
 
 #include "model/token.h"
 #include "server/joining.h"
 
 namespace tidemill {
-namespace {
-
-// Of an agent whose last sync went to another server nobody knows here what it has free.
-constexpr Resources kAnything{std::numeric_limits<std::int64_t>::max(),
-                              std::numeric_limits<std::int64_t>::max()};
-
-}  // namespace
-
 Server::Server(ServerDeps deps, const ServerLimits& limits)
     : deps_(deps),
       limits_(limits),
@@ -27,8 +18,9 @@ Server::Server(ServerDeps deps, const ServerLimits& limits)
                    [this](const std::vector<SessionId>& sessions) {
                      for (const SessionId& session : sessions) waiters_.WakeOne(session);
                    },
-               .tick = [this] { exchanger_.ForgetSilentAgents(); },
-               .agents_wait = [this] { return !waiters_.empty(); }}),
+               .tick = [this] { ForgetOld(); },
+               .agents_wait = [this] { return !waiters_.empty(); },
+               .put_aside = [this](SessionId session) { waiters_.WakeOne(session); }}),
       exchanger_(deps, limits, board_,
                  {.freed = [this](const std::vector<JobId>&) { keeper_.WorkFreed(); },
                   .unheard = [this] { keeper_.AgentsUnheard(); },
@@ -37,28 +29,60 @@ Server::Server(ServerDeps deps, const ServerLimits& limits)
                         for (const JobId job : jobs) keeper_.SweepSoon(job);
                       },
                   .troubles =
-                      [this](const std::vector<Trouble>& troubles) {
-                        for (const Trouble& trouble : troubles) PauseFor(trouble);
-                      }}),
-      jobs_(deps, [this](JobId job) { keeper_.SweepSoon(job); }) {}
+                      [this](SessionId session, const std::vector<Trouble>& troubles) {
+                        for (const Trouble& trouble : troubles) troubles_.Hear(session, trouble);
+                      },
+                  .synced =
+                      [this](const SyncRequest& request, const SyncResult& result) {
+                        watch_.Learn(request, result, deps_.loop.Now());
+                      },
+                  .forgotten = [this](SessionId session) { watch_.Forget(session); }}),
+      jobs_(deps, [this](JobId job) { keeper_.SweepSoon(job); }),
+      troubles_(deps, jobs_),
+      watch_(board_,
+             {.end_trial = [this](JobId job) { EndTrial(job); },
+              .pause_trial = [this](JobId job, const std::string& why) { PauseTrial(job, why); },
+              .raise_memory = [this](JobId job, std::int64_t to) { RaiseMemory(job, to); },
+              .room = [this] { OfferWork(); }}) {}
+
+void Server::ForgetOld() {
+  exchanger_.ForgetSilentAgents();
+  troubles_.ForgetOld();
+  watch_.ForgetOld(deps_.loop.Now(),
+                   [this](SessionId session) { return exchanger_.FindAgent(session) != nullptr; });
+}
 
 // No more agents than there are items: the others would find nothing and come back.
 void Server::OfferWork() {
   offered_ = deps_.loop.Now();
   waiters_.Wake(board_.free_items(), [this](SessionId session) {
     const Exchanger::Agent* agent = exchanger_.FindAgent(session);
-    return agent == nullptr || board_.Fits(agent->project, agent->free.value_or(kAnything));
+    if (agent == nullptr) return true;
+    // What an agent has free whose last sync went to another server nobody knows here.
+    return agent->free ? board_.Fits(agent->project, *agent->free) : board_.HasWork(agent->project);
   });
 }
 
-// A fleet finds the same trouble at once; one call for each job is enough. If it fails, those that
-// get the job's items next find it again.
-void Server::PauseFor(const Trouble& trouble) {
-  if (!pausing_.insert(trouble.job).second) return;
-  jobs_.PauseFor(trouble.job, trouble.reason, [this, trouble](Result<bool> paused) {
-    pausing_.erase(trouble.job);
-    if (!paused || !*paused) return;
-    deps_.log.Warn("job.paused", {{"job", trouble.job.number}, {"reason", trouble.reason}});
+// All may go out at once, also before the store has heard of it. If it does not, the next success
+// says it again.
+void Server::EndTrial(JobId job) {
+  board_.SetPassed(job, true);
+  OfferWork();
+  jobs_.EndTrial(job, [this, job](Result<void> ended) {
+    if (!ended) board_.SetPassed(job, false);
+  });
+}
+
+void Server::PauseTrial(JobId job, const std::string& reason) {
+  board_.MarkDry(job);
+  jobs_.PauseTrial(job, reason, [this, job, reason](Result<void> paused) {
+    if (paused) deps_.log.Warn("job.paused", {{"job", job.number}, {"reason", reason}});
+  });
+}
+
+void Server::RaiseMemory(JobId job, std::int64_t bytes) {
+  jobs_.RaiseMemory(job, bytes, [this, job, bytes](Result<void> raised) {
+    if (raised) deps_.log.Info("job.memory_raised", {{"job", job.number}, {"bytes", bytes}});
   });
 }
 

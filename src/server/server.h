@@ -2,7 +2,7 @@
 #pragma once
 
 #include <functional>
-#include <set>
+#include <string>
 
 #include "lease/board.h"
 #include "model/sync.h"
@@ -10,6 +10,8 @@
 #include "server/exchanger.h"
 #include "server/jobs.h"
 #include "server/keeper.h"
+#include "server/lease_watch.h"
+#include "server/troubles.h"
 #include "server/waiters.h"
 
 namespace tidemill {
@@ -52,7 +54,10 @@ class Server {
 
  private:
   void OfferWork();
-  void PauseFor(const Trouble& trouble);
+  void ForgetOld();
+  void EndTrial(JobId job);
+  void PauseTrial(JobId job, const std::string& reason);
+  void RaiseMemory(JobId job, std::int64_t bytes);
   void WaitAdmitted(SessionId session, Duration at_most, Reply<bool> reply);
 
   const ServerDeps deps_;
@@ -62,7 +67,8 @@ class Server {
   Keeper keeper_;
   Exchanger exchanger_;
   Jobs jobs_;
-  std::set<JobId> pausing_;
+  Troubles troubles_;
+  LeaseWatch watch_;
   TimePoint offered_{};  // when work was last offered to those who wait
 };
 

@@ -38,6 +38,41 @@ class TouchyStore : public MemoryStore {
   Result<OpenReports> ListOpenReports(JobId id, int limit) override {
     return open_reports ? *open_reports : MemoryStore::ListOpenReports(id, limit);
   }
+  Result<std::vector<RunnableJob>> ListRunnable(int limit) override {
+    auto jobs = MemoryStore::ListRunnable(limit);
+    if (!jobs) return jobs;
+    for (RunnableJob& job : *jobs) {
+      job.trial = trial;
+      job.memory_max = memory_max;
+    }
+    return jobs;
+  }
+  Result<void> EndTrial(JobId) override {
+    ++trials_ended;
+    if (away) return Fail(Code::kUnavailable, "away");
+    trial = 0;
+    return {};
+  }
+  Result<void> PauseTrial(JobId id, const std::string& reason) override {
+    TIDEMILL_TRY_VOID(PauseJob(id, reason));
+    return {};
+  }
+  Result<void> RaiseMemory(JobId, std::int64_t bytes) override {
+    raised.push_back(bytes);
+    return {};
+  }
+  Result<std::vector<tidemill::Record>> ListRecords() override { return records; }
+  Result<void> PutAside(SessionId id, const std::string& reason) override {
+    aside[id] = reason;
+    for (tidemill::Record& record : records) record.aside = record.aside || record.session == id;
+    return {};
+  }
+  int trial = 0;                // of all jobs
+  std::int64_t memory_max = 0;  // of all jobs
+  int trials_ended = 0;
+  std::vector<std::int64_t> raised;
+  std::vector<tidemill::Record> records;
+  std::map<SessionId, std::string> aside;
   std::optional<OpenReports> open_reports;  // as they were before a roll-up
   int counted = 0;
   std::set<SessionId> poison;
@@ -92,11 +127,20 @@ class ServerTest : public ::testing::Test {
     return answer ? *answer : Result<T>(Fail(Code::kInternal, "no answer came"));
   }
 
-  JobId SubmitRange(std::int64_t items, int retries = 0) {
-    const NewJob job{
-        .project = "default",
-        .key = "key-" + std::to_string(++keys_),
-        .spec = {.name = "job", .resources = {1000, 0}, .retries = retries, .document = "{}"}};
+  NewJob JobOf(Resources resources, int retries) {
+    NewJob job;
+    job.project = "default";
+    job.key = "key-" + std::to_string(++keys_);
+    job.spec.name = "job";
+    job.spec.resources = std::move(resources);
+    job.spec.retries = retries;
+    job.spec.canary = 0;
+    job.spec.document = "{}";
+    return job;
+  }
+
+  JobId SubmitRange(std::int64_t items, int retries = 0, Resources resources = {}) {
+    const NewJob job = JobOf(std::move(resources), retries);
     const Result<Job> created =
         Await<Job>([&](Reply<Job> reply) { server_.jobs().Create(job, std::move(reply)); });
     const JobId id = created->id;
@@ -111,10 +155,7 @@ class ServerTest : public ::testing::Test {
 
   // A draft in which each item has a chunk of its own.
   JobId SubmitLines(int items) {
-    const NewJob job{.project = "default",
-                     .key = "key-" + std::to_string(++keys_),
-                     .spec = {.name = "job", .resources = {}, .retries = 0, .document = "{}"}};
-    const JobId id = store_.CreateJob(job)->id;
+    const JobId id = store_.CreateJob(JobOf({}, 0))->id;
     NewPart part{.number = 0, .digest = "d", .chunks = {}, .range_items = 0};
     for (int i = 0; i < items; ++i) part.chunks.push_back({1, {}});
     EXPECT_TRUE(store_.AddPart(id, part));
