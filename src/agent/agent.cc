@@ -18,12 +18,18 @@ constexpr Duration kStatusEvery = seconds(5);
 // Whoever looks at the log finds the reason near its end, and not thousands of times.
 constexpr Duration kComplainEvery = seconds(60);
 
-// For people: "docker 20.10.24, runc 1.1.5".
-std::string DescribeEngine(const EngineInfo& info, const std::string& open_network) {
-  std::string text = info.name;
-  if (!info.runtime.empty()) text += ", " + info.runtime;
-  if (!open_network.empty()) text += "; its network is open: " + open_network;
-  return text.substr(0, limits::kReasonBytes);
+Resources WholeOf(Resources shape) {
+  shape.devices[kWholeMachine] = 1;
+  return shape;
+}
+
+// No more of anything.
+bool IsWithin(const Resources& some, const Resources& all) {
+  if (some.millicpus > all.millicpus || some.memory_bytes > all.memory_bytes) return false;
+  return std::all_of(some.devices.begin(), some.devices.end(), [&all](const auto& device) {
+    const auto found = all.devices.find(device.first);
+    return device.second <= (found == all.devices.end() ? 0 : found->second);
+  });
 }
 
 }  // namespace
@@ -31,10 +37,12 @@ std::string DescribeEngine(const EngineInfo& info, const std::string& open_netwo
 Agent::Agent(AgentDeps deps, AgentOptions options)
     : deps_(deps),
       options_(std::move(options)),
+      whole_(WholeOf(options_.shape)),
       work_(options_.run % kStarts * Work::kSeqs),
       catalog_(deps_, options_.limits, pass_),
       logs_(deps_.logs),
-      slots_(deps_, options_, *this) {}
+      slots_(deps_, options_, *this),
+      health_(options_.limits) {}
 
 // --- the session ---
 
@@ -48,7 +56,7 @@ void Agent::Start() {
 void Agent::BeginSession(SessionPass pass) {
   ++session_count_;
   UsePass(std::move(pass));
-  joined_ = syncing_ = waiting_ = false;
+  joined_ = syncing_ = waiting_ = heard_in_session_ = false;
   failures_ = refusals_;
   sent_ = 0;
   dry_.reset();
@@ -103,6 +111,7 @@ void Agent::LoseSession() {
   work_.Clear();
   slots_.CloseAll();
   logs_.Clear();
+  progress_.Clear();
   if (leaving_) return left_();
   BeginSession({deps_.random.NewId<SessionId>(), {}});
 }
@@ -115,8 +124,23 @@ void Agent::Leave(std::function<void()> done) {
     joined_ = false;
     done();
   };
-  slots_.CloseAll();
-  if (!joined_) return left_();
+  if (!joined_) {
+    slots_.CloseAll();
+    return left_();
+  }
+  slots_.StopIf(StopWhy::kInterrupted, [](const ItemKey&) { return true; });
+  if (!slots_.busy()) return SayGoodbye();
+  deps_.loop.After(options_.limits.leave_grace, InThisSession([this] { SayGoodbye(); }));
+}
+
+void Agent::SayGoodbye() {
+  if (std::exchange(goodbye_, true)) return;
+  for (const Attempt& attempt : slots_.CloseAll()) {
+    if (!work_.Runs(attempt.key)) continue;
+    work_.Finish(attempt.key, OutcomeOf(attempt, {.exit = 137}, Cause::kInterrupted));
+    logs_.Close(attempt);
+  }
+  GiveAllBack();
   deps_.loop.After(options_.limits.leave_time, InThisSession([this] { left_(); }));
   Consider();
 }
@@ -136,10 +160,9 @@ TimePoint Agent::NextSync() const {
   if (work_.has_news()) due = std::min(due, news_since_ + options_.limits.tell_every);
   const Resources free = Free();
   const bool has_room = free.millicpus > 0;
-  const bool is_dry =
-      dry_ && free.millicpus <= dry_->millicpus && free.memory_bytes <= dry_->memory_bytes;
+  const bool is_dry = dry_ && IsWithin(free, *dry_);
   const bool is_unknown = slots_.started() && status_at_ == TimePoint::min();
-  if (work_.has_whole_lease() || leaving_ || !troubles_.empty() || (has_room && !is_dry) ||
+  if (work_.has_whole_lease() || goodbye_ || !troubles_.empty() || (has_room && !is_dry) ||
       is_unknown) {
     due = TimePoint::min();
   }
@@ -170,41 +193,21 @@ SyncRequest Agent::MakeSync() {
   request.known = work_.Known();
   const auto& unsaid = work_.Unsaid();
   request.settlements.assign(unsaid.begin(), unsaid.end());
-  request.leaving = leaving_;
+  request.leaving = goodbye_;
   request.troubles.assign(troubles_.begin(),
                           troubles_.begin() + std::min<std::ptrdiff_t>(std::ssize(troubles_),
                                                                        limits::kTroublesPerSync));
-  for (auto& [job, pace] : paces_) {
-    if (pace.items == 0) continue;
-    request.measured.push_back({job, pace.items, pace.run_us / 1000});
-    told_[job] = {0, std::exchange(pace.items, 0), std::exchange(pace.run_us, 0)};
-  }
+  for (const auto& [job, ran] : ran_) request.measured.push_back({job, ran.items, ran.us / 1000});
+  told_ = std::exchange(ran_, {});
   const TimePoint now = deps_.loop.Now();
   if (slots_.started() && (status_at_ == TimePoint::min() || now - status_at_ >= kStatusEvery)) {
     status_at_ = now;
     MachineStatus& status = request.status.emplace();
-    status.engine = DescribeEngine(slots_.engine(), deps_.engine.open_network());
+    status.engine = DescribeMachine();
     status.enforces = slots_.engine().enforces;
     status.jobs = JobUses();
   }
   return request;
-}
-
-std::vector<JobUse> Agent::JobUses() {
-  std::map<JobId, JobUse> uses;
-  for (const auto& [job, load] : work_.loads()) uses[job].running = load.running;
-  for (const auto& [job, used] : slots_.MeasureUse()) {
-    uses[job].millicpus = used.millicpus;
-    uses[job].memory_bytes = used.memory_bytes;
-  }
-  for (const auto& [job, failing] : failing_) uses[job].trouble = failing.reason;
-  for (const auto& [job, resting] : resting_) uses[job].trouble = resting.reason;
-  std::vector<JobUse> list;
-  for (auto& [job, use] : uses) {
-    use.job = job;
-    list.push_back(std::move(use));
-  }
-  return list;
 }
 
 // One sync at a time; what happens meanwhile goes with the next.
@@ -234,9 +237,9 @@ void Agent::SyncFailed(const Error& error) {
   }
   // It may have been done: the same is said again, and more if there is more by then.
   if (failures_ == 0) deps_.log.Warn("agent.sync_failed", {{"reason", error.reason}});
-  for (const auto& [job, pace] : std::exchange(told_, {})) {
-    paces_[job].items += pace.items;
-    paces_[job].run_us += pace.run_us;
+  for (const auto& [job, ran] : std::exchange(told_, {})) {
+    ran_[job].items += ran.items;
+    ran_[job].us += ran.us;
   }
   status_at_ = TimePoint::min();
   not_before_ = deps_.loop.Now() + Backoff();
@@ -269,11 +272,12 @@ void Agent::OnSynced(Result<SyncResult> result) {
   }
   for (const LeaseId& gone : result->gone) work_.Drop(gone);
   if (!result->gone.empty() || !result->refused.empty()) {
-    slots_.StopIf([this](const ItemKey& key) { return !work_.Runs(key); });
+    slots_.StopIf(StopWhy::kLeaseGone, [this](const ItemKey& key) { return !work_.Runs(key); });
   }
   dry_.reset();
   if (result->grants.empty() && asked_.millicpus > 0) dry_ = asked_;
   for (const Grant& grant : result->grants) Take(grant);
+  heard_in_session_ = true;
   if (dry_) WaitForWork();
   Fill();
   Consider();

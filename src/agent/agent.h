@@ -14,7 +14,10 @@
 
 #include "agent/catalog.h"
 #include "agent/deps.h"
+#include "agent/health.h"
 #include "agent/masked_logs.h"
+#include "agent/pace.h"
+#include "agent/progress.h"
 #include "agent/slots.h"
 #include "agent/work.h"
 
@@ -30,8 +33,8 @@ class Agent : private SlotEvents {
   ~Agent() override = default;
 
   void Start();
-  // Ends what runs, gives everything back and ends the session; `done` comes at the latest after
-  // the limit for it.
+  // Ends what runs, with its grace, gives everything back and ends the session; `done` comes at the
+  // latest after the limits for both.
   void Leave(std::function<void()> done);
 
   bool joined() const { return joined_; }
@@ -44,6 +47,8 @@ class Agent : private SlotEvents {
   void Join();
   void OnJoined(const Result<Joined>& answer);
   void LoseSession();
+  // While it leaves: says goodbye as soon as nothing runs any more, or has had its time.
+  void SayGoodbye();
 
   // --- syncs ---
   // Arranges for the next sync: at once, when one is due, or when the last failure is long enough
@@ -59,30 +64,54 @@ class Agent : private SlotEvents {
 
   // --- leases and their items ---
   void Take(const Grant& grant);
+  void AdoptFound();
   // Starts what can be started.
   void Fill();
-  void FillJob(JobId job);
-  void Begin(const Attempt& attempt, int depth);
+  void FillNeed(const Need& need);
+  void Begin(const Attempt& attempt, const Need& need, int depth);
   bool MayStart() const;
-  // How many runs a container of the job is given at a time.
-  int DepthOf(JobId job) const;
+  Slots::Wish WishFor(const Need& need) const;
+  // How many runs a container for the need is given at a time.
+  int DepthOf(const Need& need) const;
+  // What a container for it may use; nothing before its job is here.
+  std::optional<Resources> LimitsOf(const Need& need) const;
+  // The same need, with its memory. Its job must be here.
+  Need Resolve(const Need& need) const;
+  // Held, and will be over before a sync could bring more.
+  bool EndsSoon(const Need& need, const Work::Load& load) const;
+  // For this long, no lease is asked for.
+  void AskNothingFor(Duration time);
+  // What is held of all jobs goes back.
+  void GiveAllBack();
   // What the servers may fill with new leases.
   Resources Free() const;
   struct Resting;
   void Rest(JobId job, Resting resting);
-  std::vector<JobUse> JobUses();
   void Tick();
+  void Tidy();
   // Logs when the network of containers was opened or shut.
   void WatchNetwork();
+  // Ends what has written more than it may, and looks whether the disk is full.
+  void WatchDisk();
+  void OnMachineFault(const std::string& reason);
+  // The one that runs and has written most of what is there, if that is much.
+  std::optional<Attempt> MostOfDisk() const;
+  std::string DescribeMachine() const;
+  std::vector<JobUse> JobUses();
 
   // --- SlotEvents ---
   void OnItemLog(const Attempt& attempt, std::string_view bytes) override;
-  void OnItemEnd(const Attempt& attempt, const ItemEnd& end) override;
+  void OnItemProgress(const Attempt& attempt, std::int32_t permille,
+                      std::string_view note) override;
+  void OnItemEnd(const Attempt& attempt, const ItemEnd& end, StopWhy why) override;
   void OnItemsLost(const std::vector<Attempt>& attempts, const std::string& reason) override;
   void OnOpenFailed(JobId job, const Error& error) override;
   void OnOpened(JobId job) override;
   void OnRoom() override;
-  void Record(const Attempt& attempt, const ItemEnd& end);
+  Outcome OutcomeOf(const Attempt& attempt, const ItemEnd& end, Cause cause) const;
+  void Measure(const Attempt& attempt, const ItemEnd& end);
+  void Record(const Attempt& attempt, const ItemEnd& end, StopWhy why = StopWhy::kNone);
+  void Strike(const Attempt& attempt, const std::string& reason);
   void FailUnrun(const Attempt& attempt, int exit, const std::string& why);
 
   // What is begun in one session is void in the next, and when the agent is destroyed.
@@ -91,11 +120,13 @@ class Agent : private SlotEvents {
 
   const AgentDeps deps_;
   const AgentOptions options_;
+  const Resources whole_;  // the machine, as one thing too
   const std::shared_ptr<char> alive_ = std::make_shared<char>();
 
   SessionPass pass_;
   std::uint64_t session_count_ = 0;
   bool joined_ = false;
+  bool heard_in_session_ = false;           // a sync was answered: what leases we have is known
   std::optional<TimePoint> complained_at_;  // that it cannot join
   Duration heartbeat_{};
   Duration life_{};
@@ -104,6 +135,8 @@ class Agent : private SlotEvents {
   Catalog catalog_;
   MaskedLogs logs_;
   Slots slots_;
+  ProgressBook progress_;
+  Health health_;
 
   // Of the sync under way, or the last one.
   bool syncing_ = false;
@@ -126,13 +159,14 @@ class Agent : private SlotEvents {
   TimePoint news_since_ = TimePoint::max();
   TimePoint status_at_ = TimePoint::min();
   std::string open_network_;  // as it was last logged
-  struct Pace {
-    double mean_us = 0;
-    std::int64_t items = 0;  // since they were last told
-    std::int64_t run_us = 0;
-  };
   std::map<JobId, Pace> paces_;
-  std::map<JobId, Pace> told_;  // with the sync under way
+  // Of items that ended: how long their containers were taken by them.
+  struct Ran {
+    std::int64_t items = 0;
+    std::int64_t us = 0;
+  };
+  std::map<JobId, Ran> ran_;   // since it was last told
+  std::map<JobId, Ran> told_;  // with the sync under way
   std::vector<Trouble> troubles_;
   // A job that cannot run here, until it is tried again.
   struct Resting {
@@ -152,6 +186,7 @@ class Agent : private SlotEvents {
   std::map<ItemKey, int> strikes_;  // containers that ended under an item
 
   bool leaving_ = false;
+  bool goodbye_ = false;  // nothing runs any more: the last sync is due
   std::function<void()> left_;
 };
 

@@ -1,20 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // The agent's leases and their items: from a grant to an outcome.
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "agent/agent.h"
+#include "agent/run_tag.h"
 #include "base/limits.h"
 
 namespace tidemill {
-namespace {
-
-constexpr Duration kTick = std::chrono::seconds(1);
-// The newer an item, the more it counts; a single slow one changes little.
-constexpr double kPaceWeight = 1.0 / 16;
-
-}  // namespace
-
 // What is held of the job goes back, and for a while it is not tried here.
 void Agent::Rest(JobId job, Resting resting) {
   // A job that was paused for it and comes again was resumed by somebody: it is tried again soon.
@@ -30,10 +24,11 @@ void Agent::Take(const Grant& grant) {
   const LeaseId id = grant.lease.id;
   const ChunkKey chunk = grant.lease.chunk;
   if (!work_.Add(grant)) return;
+  if (health_.rests(deps_.loop.Now())) return work_.GiveBack(id);
   if (const auto resting = resting_.find(chunk.job); resting != resting_.end()) {
     // The servers do not know yet, or other machines have more luck: ask for other work, but not at
     // once, or this lease would go to and fro.
-    no_asks_before_ = deps_.loop.Now() + options_.limits.ask_rest;
+    AskNothingFor(options_.limits.ask_rest);
     // Once they have heard it, a job that comes again was resumed: it is not paused anew for what
     // somebody may have mended.
     const Resting& rest = resting->second;
@@ -41,12 +36,17 @@ void Agent::Take(const Grant& grant) {
     return work_.GiveBack(chunk.job);
   }
   catalog_.Get(chunk, grant.lease.mine.length(),
-               InThisSession([this, id, job = chunk.job](const Result<void>& got) {
+               InThisSession([this, id, need = Need{chunk.job, grant.lease.memory_bytes}](
+                                 const Result<void>& got) {
                  if (!work_.Holds(id)) return;
-                 if (got) {
+                 if (!got) {
+                   Rest(need.job, {.reason = got.error().reason, .for_good = true});
+                 } else if (Room(options_.shape, options_.devices).Fits(*LimitsOf(need))) {
                    work_.MakeReady(id);
                  } else {
-                   Rest(job, {.reason = got.error().reason, .for_good = true});
+                   // It would wait here for ever.
+                   AskNothingFor(options_.limits.ask_rest);
+                   work_.GiveBack(id);
                  }
                  Fill();
                  Consider();
@@ -58,51 +58,96 @@ bool Agent::MayStart() const {
   return joined_ && !leaving_ && deps_.loop.Now() - heard_at_ < life_ * 9 / 10;
 }
 
-int Agent::DepthOf(JobId job) const {
-  const auto pace = paces_.find(job);
-  if (pace == paces_.end() || pace->second.mean_us <= 0) return 1;
-  const auto ahead = static_cast<double>(options_.limits.run_ahead.count()) / pace->second.mean_us;
-  const int depth = 1 + std::min(static_cast<int>(ahead), options_.limits.most_ahead);
-  // Toward the end all containers get their share.
-  const int slots = std::max(1, slots_.SlotsOf(job));
-  const int share = (work_.loads().at(job).unfinished() + slots - 1) / slots;
-  return std::clamp(depth, 1, std::max(1, share));
+std::optional<Resources> Agent::LimitsOf(const Need& need) const {
+  const Resources* each = catalog_.EachOf(need.job);
+  if (each == nullptr) return std::nullopt;
+  return tidemill::LimitsOf(*each, need.memory_bytes, options_.shape);
+}
+
+Need Agent::Resolve(const Need& need) const { return {need.job, LimitsOf(need)->memory_bytes}; }
+
+int Agent::DepthOf(const Need& need) const {
+  const auto pace = paces_.find(need.job);
+  DepthQuery query;
+  query.mode = catalog_.JobOf(need.job).run.mode;
+  query.slots = slots_.SlotsOf(Resolve(need));
+  query.unfinished = work_.loads().at(need).unfinished();
+  if (query.mode == Mode::kLoop) {
+    // The first container must not take what the others, which open after it, could have run.
+    const auto most = SlotsIn(whole_, *LimitsOf(need));
+    query.slots = std::max(query.slots, static_cast<int>(most));
+  }
+  return tidemill::DepthOf(pace == paces_.end() ? Pace() : pace->second, query, options_.limits);
+}
+
+Slots::Wish Agent::WishFor(const Need& need) const {
+  const Catalog::Entry& entry = catalog_.JobOf(need.job);
+  Slots::Wish wish{entry.container, entry.run.mode == Mode::kContainer, {}};
+  if (entry.program) wish.program = catalog_.MakeProgram(need.job);
+  return wish;
+}
+
+// Once the servers have said which leases are still ours, and what is needed to go on with them is
+// here: the log of a run must not be taken before its secrets are known.
+void Agent::AdoptFound() {
+  Slots::Adoption adoption;
+  adoption.decide = [this](JobId job) {
+    const bool is_ours = std::any_of(work_.loads().begin(), work_.loads().end(),
+                                     [job](const auto& load) { return load.first.job == job; });
+    if (!is_ours) return Slots::Found::kEnd;
+    return catalog_.EachOf(job) == nullptr ? Slots::Found::kWait : Slots::Found::kAdopt;
+  };
+  adoption.resume = [this](const std::string& tag) -> std::optional<Attempt> {
+    const std::optional<ItemKey> key = ParseRunTag(tag);
+    const std::optional<Attempt> attempt = key ? work_.Resume(*key) : std::nullopt;
+    if (attempt) logs_.Begin(*attempt, catalog_.JobOf(attempt->chunk.job).secrets);
+    return attempt;
+  };
+  adoption.make = [this](const Need& need) { return WishFor(need); };
+  slots_.Adopt(adoption);
 }
 
 void Agent::Fill() {
   if (!MayStart()) return;
-  std::vector<JobId> jobs;
-  for (const auto& [job, load] : work_.loads()) {
-    if (load.ready > 0) jobs.push_back(job);
+  if (heard_in_session_) AdoptFound();
+  std::vector<Need> needs;
+  for (const auto& [need, load] : work_.loads()) {
+    if (load.ready > 0) needs.push_back(need);
   }
-  for (const JobId job : jobs) FillJob(job);
+  for (const Need& need : needs) FillNeed(need);
 }
 
-void Agent::FillJob(JobId job) {
-  const auto ready = [this, job] {
-    const auto found = work_.loads().find(job);
+void Agent::FillNeed(const Need& need) {
+  const auto ready = [this, &need] {
+    const auto found = work_.loads().find(need);
     return found == work_.loads().end() ? 0 : found->second.ready;
   };
+  const Need resolved = Resolve(need);
   while (ready() > 0) {
-    const int depth = DepthOf(job);
-    if (!slots_.HasPlace(job, depth)) break;
-    const std::optional<Attempt> attempt = work_.Pick(job);
+    const int depth = DepthOf(need);
+    if (!slots_.HasPlace(resolved, depth, work_.loads().at(need).alone > 0)) break;
+    const std::optional<Attempt> attempt = work_.Pick(need);
     if (!attempt) break;
-    Begin(*attempt, depth);
+    Begin(*attempt, resolved, depth);
   }
   if (ready() == 0) return;
-  slots_.Want(catalog_.JobOf(job).container, work_.loads().at(job).unfinished(),
-              [this](JobId other) {
-                const auto found = work_.loads().find(other);
-                return found != work_.loads().end() && found->second.ready > 0;
-              });
+  const auto is_needed = [this](const Need& other) {
+    return std::any_of(work_.loads().begin(), work_.loads().end(), [&](const auto& entry) {
+      return entry.first.job == other.job && entry.second.ready > 0 &&
+             Resolve(entry.first) == other;
+    });
+  };
+  slots_.Want(
+      need.job, *LimitsOf(need), work_.loads().at(need).unfinished(),
+      [this, &need] { return WishFor(need); }, is_needed);
 }
 
-void Agent::Begin(const Attempt& attempt, int depth) {
+void Agent::Begin(const Attempt& attempt, const Need& need, int depth) {
   Result<ItemRun> run = catalog_.Make(attempt);
   if (run) {
     logs_.Begin(attempt, catalog_.JobOf(attempt.chunk.job).secrets);
-    slots_.Run(attempt, depth, *std::move(run));
+    run->tag = FormatRunTag(attempt.key);
+    slots_.Run(attempt, need, depth, *std::move(run));
   } else {
     FailUnrun(attempt, 126, run.error().reason);
   }
@@ -113,127 +158,104 @@ void Agent::FailUnrun(const Attempt& attempt, int exit, const std::string& why) 
   Record(attempt, {.how = ItemEnd::How::kNotStarted, .exit = exit});
 }
 
-// What is held counts as room when it will be done before a sync could bring more.
-Resources Agent::Free() const {
-  if (!slots_.started() || slots_.down_since()) return {0, 0};
-  if (work_.leases() >= limits::kLeasesPerSession) return {0, 0};
-  if (deps_.loop.Now() < no_asks_before_) return {0, 0};
-  Resources free = options_.shape;
-  for (const auto& [job, load] : work_.loads()) {
-    const auto pace = paces_.find(job);
-    const auto ahead = static_cast<double>(options_.limits.ask_ahead.count());
-    const int slots = std::max(1, slots_.SlotsOf(job));
-    if (pace != paces_.end() && pace->second.mean_us > 0 && pace->second.mean_us < ahead &&
-        load.unfinished() * pace->second.mean_us / slots < ahead) {
-      continue;
-    }
-    const Resources* each = catalog_.EachOf(job);
-    if (each == nullptr) return {0, 0};  // just granted: how much it takes is not known yet
-    const std::int64_t wanted =
-        std::min<std::int64_t>(load.unfinished(), SlotsIn(options_.shape, *each));
-    free.millicpus -= wanted * each->millicpus;
-    free.memory_bytes -= wanted * each->memory_bytes;
-  }
-  return {std::max<std::int64_t>(free.millicpus, 0), std::max<std::int64_t>(free.memory_bytes, 0)};
-}
-
-void Agent::Tick() {
-  deps_.loop.After(kTick, [this, alive = std::weak_ptr<char>(alive_)] {
-    if (!alive.expired()) Tick();
-  });
-  WatchNetwork();
-  slots_.CloseIdle();
-  catalog_.KeepOnly(work_.Chunks());
-  const TimePoint now = deps_.loop.Now();
-  std::erase_if(resting_, [now](const auto& entry) { return entry.second.until <= now; });
-  std::erase_if(failing_,
-                [this](const auto& entry) { return !work_.loads().contains(entry.first); });
-  std::erase_if(strikes_, [this](const auto& entry) { return !work_.Holds(entry.first.lease); });
-  std::erase_if(paces_, [this](const auto& entry) {
-    return entry.second.items == 0 && !work_.loads().contains(entry.first);
-  });
-  const auto down = slots_.down_since();
-  if (down && now - *down > options_.limits.engine_outage) {
-    std::vector<JobId> jobs;
-    for (const auto& [job, load] : work_.loads()) jobs.push_back(job);
-    for (const JobId job : jobs) work_.GiveBack(job);
-  }
-  Fill();
-  Consider();
-}
-
-void Agent::WatchNetwork() {
-  if (!slots_.started()) return;
-  std::string open = deps_.engine.open_network();
-  if (open == open_network_) return;
-  if (open.empty()) {
-    deps_.log.Info("firewall.shut");
-  } else {
-    deps_.log.Warn("firewall.open", {{"reason", open}});
-  }
-  open_network_ = std::move(open);
-  status_at_ = TimePoint::min();  // the servers hear it at once
-}
-
 // --- what the slots say ---
 
 void Agent::OnItemLog(const Attempt& attempt, std::string_view bytes) {
   logs_.Append(attempt, bytes);
 }
 
-void Agent::Record(const Attempt& attempt, const ItemEnd& end) {
-  logs_.Close(attempt);
+Outcome Agent::OutcomeOf(const Attempt& attempt, const ItemEnd& end, Cause cause) const {
   Outcome outcome;
   outcome.item = attempt.item;
   outcome.attempt = attempt.number;
+  outcome.cause = cause;
   outcome.exit = end.exit;
   outcome.start_ms = end.start_ms;
   outcome.duration_ms = end.duration.count() / 1000;
   outcome.cpu_ms = end.cpu.count() / 1000;
   outcome.memory_bytes = end.memory_bytes;
   outcome.machine = options_.machine;
-  if (end.how == ItemEnd::How::kTimedOut) {
-    outcome.cause = Cause::kTimeout;
-  } else if (end.how != ItemEnd::How::kExited || end.exit != 0) {
-    outcome.cause = Cause::kFailed;
-  }
-  work_.Finish(attempt.key, std::move(outcome));
+  return outcome;
 }
 
-void Agent::OnItemEnd(const Attempt& attempt, const ItemEnd& end) {
-  if (!work_.Runs(attempt.key)) {  // its lease is gone
+// Ends an attempt that runs.
+void Agent::Record(const Attempt& attempt, const ItemEnd& end, StopWhy why) {
+  const Verdict verdict = JudgeEnd(catalog_.JobOf(attempt.chunk.job).run, end, why);
+  switch (verdict.next) {
+    case Verdict::Next::kTell:
+      logs_.Close(attempt);
+      return work_.Finish(attempt.key, OutcomeOf(attempt, end, verdict.cause), verdict.final);
+    case Verdict::Next::kBack:
+      logs_.Close(attempt);
+      return work_.Return(attempt.key);
+    case Verdict::Next::kAgain:
+      return work_.PutBack(attempt.key);
+    case Verdict::Next::kAlone:
+      return work_.PutBack(attempt.key, std::nullopt, true);
+  }
+}
+
+void Agent::Measure(const Attempt& attempt, const ItemEnd& end) {
+  Pace& pace = paces_[attempt.chunk.job];
+  pace.Add(deps_.loop.Now(), end.duration);
+  Ran& ran = ran_[attempt.chunk.job];
+  ++ran.items;
+  const bool is_loop = catalog_.JobOf(attempt.chunk.job).container.loop;
+  // Items of a batch share their container.
+  const int slots = std::max(1, slots_.SlotsOf(Resolve({attempt.chunk.job, attempt.memory_bytes})));
+  const double share = is_loop ? std::max(1.0, pace.together() / slots) : 1;
+  ran.us += static_cast<std::int64_t>(static_cast<double>(end.duration.count()) / share);
+}
+
+void Agent::OnItemProgress(const Attempt& attempt, std::int32_t permille, std::string_view note) {
+  if (!work_.Runs(attempt.key)) return;
+  std::string text(note);
+  if (const auto& secrets = catalog_.JobOf(attempt.chunk.job).secrets; secrets != nullptr) {
+    MaskedText masked(secrets->masker());
+    text = masked.Feed(note);
+    text += masked.Flush();
+  }
+  progress_.Note(attempt, deps_.loop.Now(), {0, permille, std::move(text)});
+}
+
+void Agent::OnItemEnd(const Attempt& attempt, const ItemEnd& end, StopWhy why) {
+  progress_.Forget(attempt.key);
+  if (work_.Runs(attempt.key)) {
+    logs_.End(attempt);
+    if (end.how != ItemEnd::How::kStopped && end.how != ItemEnd::How::kAmongOthers) {
+      Measure(attempt, end);
+    }
+    Record(attempt, end, why);
+  } else {  // its lease is gone
     logs_.Close(attempt);
-    return;
   }
-  logs_.End(attempt);
-  if (end.how == ItemEnd::How::kStopped) {
-    work_.PutBack(attempt.key);
-  } else {
-    const auto us = static_cast<double>(end.duration.count());
-    Pace& pace = paces_[attempt.chunk.job];
-    pace.mean_us = pace.mean_us == 0 ? us : pace.mean_us + (us - pace.mean_us) * kPaceWeight;
-    ++pace.items;
-    pace.run_us += end.duration.count();
-    Record(attempt, end);
-  }
-  Fill();
-  Consider();
+  OnRoom();
 }
 
 void Agent::OnItemsLost(const std::vector<Attempt>& attempts, const std::string& reason) {
   for (const Attempt& attempt : attempts) {
     logs_.End(attempt);
+    progress_.Forget(attempt.key);
     if (!work_.Runs(attempt.key)) continue;
-    const bool had_begun = &attempt == &attempts.front();
-    if (had_begun && ++strikes_[attempt.key] >= options_.limits.most_strikes) {
-      FailUnrun(attempt, 137, "its container ended under it again and again: " + reason);
-      continue;
+    const bool is_loop = catalog_.JobOf(attempt.chunk.job).container.loop;
+    if (is_loop && !attempt.alone) {
+      // It may have been any of them. If it happens again, they go one by one.
+      work_.PutBack(attempt.key, std::nullopt, ++strikes_[attempt.key] > 1);
+    } else if (&attempt == &attempts.front()) {
+      Strike(attempt, reason);
+    } else {
+      work_.PutBack(attempt.key);
     }
-    if (had_begun) {
-      OnItemLog(attempt, "tidemill: its container ended (" + reason + "); it begins anew\n");
-    }
-    work_.PutBack(attempt.key);
   }
+}
+
+// The container of an item that had begun, and only of that, is gone.
+void Agent::Strike(const Attempt& attempt, const std::string& reason) {
+  if (++strikes_[attempt.key] >= options_.limits.most_strikes) {
+    return FailUnrun(attempt, 137, "its container ended under it again and again: " + reason);
+  }
+  OnItemLog(attempt, "tidemill: its container ended (" + reason + "); it begins anew\n");
+  work_.PutBack(attempt.key, OutcomeOf(attempt, {.exit = 137}, Cause::kMachineFault));
 }
 
 void Agent::OnOpenFailed(JobId job, const Error& error) {
@@ -242,6 +264,7 @@ void Agent::OnOpenFailed(JobId job, const Error& error) {
   if (error.code == Code::kInvalid) {
     return Rest(job, {.reason = error.reason, .for_good = true});
   }
+  if (IsMachineFault(error)) return OnMachineFault(error.reason);
   Failing& failing = failing_.try_emplace(job, Failing{now, {}}).first->second;
   failing.reason = error.reason;
   if (now - failing.since > options_.limits.engine_outage) Rest(job, {.reason = error.reason});
@@ -249,10 +272,12 @@ void Agent::OnOpenFailed(JobId job, const Error& error) {
 
 void Agent::OnOpened(JobId job) {
   failing_.erase(job);
+  health_.OnWorks();
   OnRoom();
 }
 
 void Agent::OnRoom() {
+  if (leaving_ && joined_ && !slots_.busy()) SayGoodbye();
   Fill();
   Consider();
 }

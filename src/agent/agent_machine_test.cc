@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // What an agent tells of its machine, and how it joins.
+#include <algorithm>
+#include <cstdint>
 #include <string>
+#include <vector>
 
 #include "agent/agent_test.h"
 
@@ -56,6 +59,54 @@ TEST_F(AgentMachineTest, ReadsItsJoinTokenAnewAndSaysEveryMinuteWhyItCannotJoin)
   EXPECT_TRUE(agent_->joined());
   EXPECT_EQ(link_.join_tokens.front(), "old");
   EXPECT_EQ(link_.join_tokens.back(), "fresh");
+}
+
+TEST_F(AgentMachineTest, GivesAnItemTheMemoryThatItsLeaseSays) {
+  std::vector<std::int64_t> memory;
+  play_.run = [](const ItemRun&) { return FakeRun{.takes = seconds(5)}; };
+  play_.open = [&memory](const ContainerSpec& spec) -> Result<void> {
+    memory.push_back(spec.limits.memory_bytes);
+    return {};
+  };
+  Grants(1, 0, 1);
+  Grants(2, 1, 5);
+  link_.to_grant.back().lease.memory_bytes = 3LL << 30;
+  StartAgent();
+  RunFor(seconds(4));
+  // Two of 3 GiB fit beside the first.
+  EXPECT_EQ(std::count(memory.begin(), memory.end(), 3LL << 30), 2);
+  EXPECT_EQ(memory.size(), 3U);
+  EXPECT_EQ(link_.syncs.back().free.memory_bytes, 2LL << 30);
+  RunFor(seconds(30));
+  EXPECT_EQ(link_.outcomes.size(), 6U);
+}
+
+TEST_F(AgentMachineTest, GivesBackWhatNeedsMoreThanTheMachineHas) {
+  Grants(1, 0, 5);
+  link_.to_grant.back().lease.memory_bytes = 9LL << 30;
+  Grants(2, 5, 5);
+  StartAgent();
+  RunFor(seconds(20));
+  EXPECT_EQ(link_.given_back, 5);
+  EXPECT_EQ(link_.given_begun, 0);
+  EXPECT_EQ(link_.outcomes.size(), 5U);
+  EXPECT_TRUE(link_.troubles.empty());
+}
+
+TEST_F(AgentMachineTest, IsFreeAsAWholeOnlyWhileItHoldsNothing) {
+  play_.run = [](const ItemRun&) { return FakeRun{.takes = seconds(5)}; };
+  const auto is_whole = [](const SyncRequest& sync) {
+    return sync.free.devices.contains(kWholeMachine);
+  };
+  Grants(1, 0, 1);
+  StartAgent();
+  RunFor(seconds(2));
+  EXPECT_TRUE(is_whole(link_.syncs.front()));
+  EXPECT_FALSE(is_whole(link_.syncs.back()));
+  EXPECT_GT(link_.syncs.back().free.millicpus, 0);
+  RunFor(seconds(10));
+  EXPECT_EQ(link_.outcomes.size(), 1U);
+  EXPECT_TRUE(is_whole(link_.syncs.back()));
 }
 
 }  // namespace

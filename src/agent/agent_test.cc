@@ -271,6 +271,13 @@ TEST_F(AgentTest, GivesBackWhatWaitsWhenItsEngineStaysAway) {
   RunFor(minutes(1));
   EXPECT_GT(link_.given_back, 20);
   EXPECT_EQ(link_.syncs.back().free.millicpus, 0);
+  // Those that ran when it went away are told.
+  EXPECT_EQ(link_.given_begun, 4);
+  int faults = 0;
+  for (const auto& [item, outcomes] : link_.outcomes) {
+    faults += outcomes.back().cause == Cause::kMachineFault ? 1 : 0;
+  }
+  EXPECT_EQ(faults, 4);
   away = false;
   RunFor(minutes(1));
   EXPECT_EQ(link_.syncs.back().free.millicpus, 4000);
@@ -368,33 +375,6 @@ TEST_F(AgentTest, BeginsMoreAndMoreSeldomWhileAllIsRefused) {
   link_.refuse_syncs = 0;
   RunFor(seconds(20));
   EXPECT_TRUE(agent_->joined());
-}
-
-TEST_F(AgentTest, LeavesInGoodOrder) {
-  play_.run = [](const ItemRun&) { return FakeRun{.takes = minutes(5)}; };
-  Grants(1, 0, 4);
-  StartAgent();
-  RunFor(seconds(3));
-  bool left = false;
-  agent_->Leave([&left] { left = true; });
-  RunFor(seconds(1));
-  EXPECT_TRUE(left);
-  EXPECT_TRUE(link_.syncs.back().leaving);
-  EXPECT_EQ(engine_->containers(), 0U);
-  EXPECT_EQ(memory_.session, SessionId{});
-  const auto syncs = link_.syncs.size();
-  RunFor(minutes(1));
-  EXPECT_EQ(link_.syncs.size(), syncs);
-}
-
-TEST_F(AgentTest, LeavesEvenIfNoServerHearsIt) {
-  StartAgent();
-  RunFor(seconds(3));
-  link_.down = true;
-  bool left = false;
-  agent_->Leave([&left] { left = true; });
-  RunFor(seconds(11));
-  EXPECT_TRUE(left);
 }
 
 TEST_F(AgentTest, AnItemWithoutTheFieldOfItsCommandFailsAlone) {

@@ -18,7 +18,7 @@ class AgentTest : public ::testing::Test {
  protected:
   void StartAgent(AgentOptions options = {}) {
     options.machine = "m1";
-    options.shape = {4000, 8LL << 30};
+    options.shape = {4000, 8LL << 30, CountDevices(options.devices)};
     engine_ = std::make_unique<FakeEngine>(loop_, play_);
     agent_ = std::make_unique<Agent>(
         AgentDeps{loop_, link_, *engine_, random_, log_, logs_, memory_}, options);

@@ -110,7 +110,8 @@ class TestLink : public ServerLink {
   std::vector<SyncRequest> syncs;
   std::vector<Trouble> troubles;
   std::map<std::int64_t, std::vector<Outcome>> outcomes;  // by item
-  int given_back = 0;
+  int given_back = 0;                                     // also those that had begun
+  int given_begun = 0;                                    // of these
 
  private:
   template <typename T>
@@ -119,6 +120,7 @@ class TestLink : public ServerLink {
   }
   void Settle(const Settlement& settlement) {
     given_back += settlement.back.Count();
+    given_begun += settlement.begun.Count();
     if (settlement.body.empty()) return;
     const auto decoded = DecodeBlock(settlement.body);
     for (const Outcome& outcome : *decoded) {

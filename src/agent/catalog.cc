@@ -6,6 +6,7 @@
 
 #include "submit/cut.h"
 #include "wire/item_field.h"
+#include "wire/loop_item.h"
 #include "wire/spec_json.h"
 
 namespace tidemill {
@@ -28,6 +29,10 @@ Result<Catalog::Entry> EntryOf(const Job& job) {
                      .image = spec.run.image,
                      .limits = spec.job.resources,
                      .shm_bytes = spec.run.shm_bytes};
+  entry.container.loop = spec.run.mode == Mode::kLoop;
+  if (entry.container.loop) {
+    TIDEMILL_TRY(entry.program, entry.plan->ForLoop(entry.id, entry.items));
+  }
   entry.container.secret_files =
       std::any_of(spec.run.secrets.begin(), spec.run.secrets.end(),
                   [](const SecretUse& use) { return !use.file.empty(); });
@@ -159,6 +164,17 @@ const Resources* Catalog::EachOf(JobId job) const {
   return is_here ? &found->second.value->container.limits : nullptr;
 }
 
+ItemRun Catalog::MakeProgram(JobId job) const {
+  const Entry& entry = JobOf(job);
+  ItemRun run;
+  run.entrypoint = entry.program->entrypoint;
+  run.command = entry.program->command;
+  run.env = entry.program->env;
+  run.grace = entry.run.grace;
+  if (entry.secrets != nullptr) entry.secrets->AddTo(run);
+  return run;
+}
+
 Result<ItemRun> Catalog::Make(const Attempt& attempt) const {
   const Entry& entry = JobOf(attempt.chunk.job);
   const Items& items = *chunks_.at(attempt.chunk).value;
@@ -168,14 +184,22 @@ Result<ItemRun> Catalog::Make(const Attempt& attempt) const {
                         .count = entry.items,
                         .job = entry.id,
                         .attempt = attempt.number};
+  ItemRun run;
+  run.timeout = entry.run.timeout;
+  run.grace = entry.run.grace;
+  if (entry.program) {
+    run.item = LoopItemText({.item = facts.index,
+                             .text = facts.text.empty() ? std::to_string(facts.index) : facts.text,
+                             .job = entry.id,
+                             .attempt = facts.attempt});
+    run.alone = attempt.alone;
+    return run;
+  }
   Result<ItemCommand> command = entry.plan->For(facts, ItemField);
   if (!command) return tl::unexpected(std::move(command).error());
-  ItemRun run;
   run.entrypoint = std::move(command->entrypoint);
   run.command = std::move(command->command);
   run.env = std::move(command->env);
-  run.timeout = entry.run.timeout;
-  run.grace = entry.run.grace;
   if (entry.secrets != nullptr) entry.secrets->AddTo(run);
   return run;
 }

@@ -28,7 +28,8 @@ class Catalog {
     std::string id;  // as people write it
     std::int64_t items = 0;
     RunSpec run;
-    std::optional<CommandPlan> plan;  // always there
+    std::optional<CommandPlan> plan;     // always there
+    std::optional<ItemCommand> program;  // there if it is a loop
     ContainerSpec container;
     std::shared_ptr<const JobSecrets> secrets;  // null: its spec names none
   };
@@ -48,6 +49,8 @@ class Catalog {
   const Resources* EachOf(JobId job) const;
   // After Get.
   const Entry& JobOf(JobId job) const { return *jobs_.at(job).value; }
+  // The program of a job that is a loop. After Get.
+  ItemRun MakeProgram(JobId job) const;
   // What to run for an attempt. kInvalid: its item does not have what the command asks for.
   Result<ItemRun> Make(const Attempt& attempt) const;
 

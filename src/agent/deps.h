@@ -6,6 +6,7 @@
 #include <functional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "agent/link.h"
 #include "base/log.h"
@@ -64,6 +65,8 @@ struct AgentLimits {
   // to the next without waiting for us.
   Duration run_ahead = std::chrono::milliseconds(20);
   int most_ahead = 31;
+  // Items that a loop's container is given: init takes no more.
+  int most_in_loop = 1024;
   // Outcomes are told at least this often: a report costs a row, and people like to see progress.
   Duration tell_every = std::chrono::seconds(3);
   // Between two syncs, so that many short leases do not become as many syncs.
@@ -80,10 +83,23 @@ struct AgentLimits {
   Duration trouble_rest = std::chrono::seconds(60);
   // After a lease of a job that cannot run here, no other is asked for in this time.
   Duration ask_rest = std::chrono::seconds(5);
+  // A machine whose disk is full or broken takes nothing for this long: what filled it may be gone
+  // by then. After a second time in a row, for longer: a person must look at it.
+  Duration fault_rest = std::chrono::seconds(60);
+  Duration away_rest = std::chrono::minutes(10);
   // An item whose container ended this often under it has failed.
   int most_strikes = 3;
+  // When the agent leaves its items have this long, or their own grace if that is less, to end. A
+  // spot machine has two minutes, or on some clouds half a one, in all.
+  Duration leave_grace = std::chrono::seconds(15);
   // For the last sync of an agent that leaves.
   Duration leave_time = std::chrono::seconds(10);
+};
+
+// A device that one container has at a time.
+struct MachineDevice {
+  std::string kind;
+  std::string path;  // "/dev/nvidia0"
 };
 
 struct AgentOptions {
@@ -91,7 +107,10 @@ struct AgentOptions {
   std::string machine_key;
   // Asked for each join with a new session: a person may have put a fresh one there.
   std::function<std::string()> join_token = [] { return std::string(); };
-  Resources shape;
+  Resources shape;  // its devices are those below, counted
+  std::vector<MachineDevice> devices = {};
+  // Why this machine's disk takes no more; empty: it does. Asked each second.
+  std::function<std::string()> disk_trouble = [] { return std::string(); };
   SessionPass pass;      // of its last life, or zero: a new session is made
   std::int32_t run = 0;  // how often it was started; higher each time
   AgentLimits limits;

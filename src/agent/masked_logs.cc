@@ -15,21 +15,22 @@ LogPlace PlaceOf(const Attempt& attempt) {
 
 void MaskedLogs::Begin(const Attempt& attempt, std::shared_ptr<const JobSecrets> secrets) {
   if (secrets == nullptr || secrets->masker().empty()) return;
-  MaskedText masked(secrets->masker());
-  texts_.insert_or_assign(attempt.key, Text{std::move(secrets), std::move(masked)});
+  texts_.insert_or_assign(attempt.key, Text{std::move(secrets), std::nullopt});
 }
 
 void MaskedLogs::Append(const Attempt& attempt, std::string_view bytes) {
   const auto found = texts_.find(attempt.key);
   if (found == texts_.end()) return logs_.Append(PlaceOf(attempt), bytes);
-  const std::string text = found->second.masked.Feed(bytes);
+  Text& one = found->second;
+  if (!one.masked) one.masked.emplace(one.secrets->masker());
+  const std::string text = one.masked->Feed(bytes);
   if (!text.empty()) logs_.Append(PlaceOf(attempt), text);
 }
 
 void MaskedLogs::End(const Attempt& attempt) {
   const auto found = texts_.find(attempt.key);
   if (found == texts_.end()) return;
-  const std::string text = found->second.masked.Flush();
+  const std::string text = found->second.masked ? found->second.masked->Flush() : "";
   if (!text.empty()) logs_.Append(PlaceOf(attempt), text);
   texts_.erase(found);
 }

@@ -3,6 +3,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <string_view>
 
 #include "agent/deps.h"
@@ -32,7 +33,7 @@ class MaskedLogs {
  private:
   struct Text {
     std::shared_ptr<const JobSecrets> secrets;
-    MaskedText masked;
+    std::optional<MaskedText> masked;  // once it has written something
   };
 
   ItemLogs& logs_;

@@ -13,6 +13,8 @@
 #include <vector>
 
 #include "agent/deps.h"
+#include "agent/room.h"
+#include "agent/verdict.h"
 #include "agent/work.h"
 
 namespace tidemill {
@@ -22,8 +24,11 @@ class SlotEvents {
  public:
   virtual ~SlotEvents() = default;
   virtual void OnItemLog(const Attempt& attempt, std::string_view bytes) = 0;
-  virtual void OnItemEnd(const Attempt& attempt, const ItemEnd& end) = 0;
-  // The container ended under them. Only the first had begun.
+  virtual void OnItemProgress(const Attempt& attempt, std::int32_t permille,
+                              std::string_view note) = 0;
+  // `why` is what the agent had it stopped for, if it had.
+  virtual void OnItemEnd(const Attempt& attempt, const ItemEnd& end, StopWhy why) = 0;
+  // The container ended under them. Only the first had begun; in a loop nobody knows who had.
   virtual void OnItemsLost(const std::vector<Attempt>& attempts, const std::string& reason) = 0;
   // A container of this job could not be opened; kInvalid: and never will be.
   virtual void OnOpenFailed(JobId job, const Error& error) = 0;
@@ -32,8 +37,10 @@ class SlotEvents {
   virtual void OnRoom() = 0;
 };
 
-// The containers of a machine: each belongs to one job and has what one item of it asks for. Loop
-// thread only.
+// The containers of a machine: each belongs to one job and has what one item of it needs, devices
+// of its own included, for its whole life. All together they never have more than the machine. Loop
+// thread only. A container that serves one run ends with it. A Need that is asked for here has its
+// memory, never 0 for 'as the spec says'.
 class Slots {
  public:
   Slots(const AgentDeps& deps, const AgentOptions& options, SlotEvents& events);
@@ -45,26 +52,63 @@ class Slots {
   // Brings the engine up; Open waits for it.
   void Start();
 
-  // A run can be given to some open container of the job that has fewer than `depth`.
-  bool HasPlace(JobId job, int depth) const;
+  // A run can be given to some open container for the need that has fewer than `depth`; alone, to
+  // one that has none.
+  bool HasPlace(const Need& need, int depth, bool alone = false) const;
   // After HasPlace: to the container that has the fewest.
-  void Run(const Attempt& attempt, int depth, ItemRun run);
+  void Run(const Attempt& attempt, const Need& need, int depth, ItemRun run);
   // Ends the runs for which `is_over` is true; their ends come as any other.
-  void StopIf(const std::function<bool(const ItemKey&)>& is_over);
+  void StopIf(StopWhy why, const std::function<bool(const ItemKey&)>& is_over);
 
-  // Sees to it that the job has, or is getting, `count` containers, as far as there is room. A
-  // container without runs makes way if its job does not need it.
-  void Want(const ContainerSpec& spec, int count, const std::function<bool(JobId)>& is_needed);
-  // Ends containers that had nothing to run for longer than the limit.
+  // A container that is wanted.
+  struct Wish {
+    ContainerSpec spec;
+    bool once = false;     // for one run
+    ItemRun program = {};  // of a loop
+  };
+  using IsNeeded = std::function<bool(const Need&)>;
+  // Ends the run of a key for this, and its container as soon as that is over; what else is in it
+  // moves on.
+  void Retire(const ItemKey& key, StopWhy why);
+
+  // Sees to it that a job has, or will have, `count` containers with these limits, as far as there
+  // is room. A container without runs makes way if nothing needs it.
+  void Want(JobId job, const Resources& limits, int count, const std::function<Wish()>& make,
+            const IsNeeded& is_needed);
+  // What an earlier life of the agent has left running has its share of the machine from the start,
+  // and waits to be adopted. `decide` says what is to be done with the containers of a job.
+  enum class Found { kWait, kAdopt, kEnd };
+  struct Adoption {
+    std::function<Found(JobId)> decide;
+    // The attempt that a run with this tag is, or nothing: then the run is stopped.
+    std::function<std::optional<Attempt>(const std::string&)> resume;
+    std::function<Wish(const Need&)> make;
+  };
+  void Adopt(const Adoption& adoption);
+
+  // Ends containers that had nothing to run for longer than the limit; a loop is told so before.
   void CloseIdle();
-  void CloseAll();
+  // Ends all; those that are being opened, as soon as they are. What had begun in them is returned.
+  std::vector<Attempt> CloseAll();
+  // Something runs, or waits to be run, in a container.
+  bool busy() const;
 
   std::size_t size() const { return slots_.size(); }
-  int SlotsOf(JobId job) const;
+  int SlotsOf(const Need& need) const;
   // What the containers of each job use now; the processors, on average since the last call.
   std::map<JobId, Resources> MeasureUse();
+  // What the first run of each container has written, or those before it there.
+  struct DiskUse {
+    Attempt attempt;
+    std::int64_t bytes = 0;
+  };
+  // Of the jobs that are asked for: to measure it is not cheap.
+  std::vector<DiskUse> DiskUses(const std::function<bool(JobId)>& is_asked) const;
+  // Jobs without an open container, and since when the first of them is being opened.
+  std::map<JobId, TimePoint> Openings() const;
   // The engine has not been reached since then; nothing if it is up.
   std::optional<TimePoint> down_since() const { return down_since_; }
+  const std::string& down_reason() const { return down_reason_; }
   const EngineInfo& engine() const { return info_; }
   bool started() const { return started_; }
 
@@ -72,21 +116,26 @@ class Slots {
   struct Slot;
   void Recover();
   void Recovered(const Result<EngineInfo>& info);
-  void Open(ContainerSpec spec);
+  void Open(Wish wish, Room::Share share);
   void Opened(Slot* slot, Result<std::unique_ptr<Container>> container);
   // Open waits until the engine has been asked again, later each time.
   void TryAgainLater();
   void Close(Slot* slot);
-  Resources Free() const;
+  void LetGo(Slot& slot);
+  void Keep(const FoundContainer& found);
+  // False: none of its runs is ours any more.
+  bool AdoptOne(Slot& slot, const Adoption& adoption);
   bool HasOpen(JobId job) const;
-  bool MakeRoom(const Resources& each, const std::function<bool(JobId)>& is_needed);
-  Slot* FewestRuns(JobId job, int depth) const;
+  // Of a machine's room for one more; nothing if it cannot be made.
+  std::optional<Room::Share> MakeRoom(const Resources& limits, const IsNeeded& is_needed);
+  Slot* FewestRuns(const Need& need, int depth, bool alone) const;
 
   const AgentDeps& deps_;
   const AgentOptions& options_;
   SlotEvents& events_;
   const std::shared_ptr<char> alive_ = std::make_shared<char>();
 
+  Room room_;
   std::vector<std::unique_ptr<Slot>> slots_;
   std::uint64_t last_run_ = 0;
   int opening_ = 0;
@@ -96,6 +145,7 @@ class Slots {
   bool up_ = false;
   bool asking_ = false;  // or about to ask
   std::optional<TimePoint> down_since_;
+  std::string down_reason_;
   int failures_ = 0;  // since a container was opened
 };
 

@@ -20,16 +20,39 @@ std::int32_t AttemptsBefore(const Grant& grant, std::int64_t item) {
   return 0;
 }
 
+void AddTo(Settlement& settlement, int offset, const Outcome& outcome) {
+  switch (BudgetOf(outcome.cause)) {
+    case Budget::kRetries:
+      return settlement.failed.Set(offset);
+    case Budget::kMemory:
+      return settlement.memory.Set(offset);
+    case Budget::kNone:
+      break;
+  }
+  if (outcome.cause == Cause::kSucceeded) return settlement.ok.Set(offset);
+  settlement.back.Set(offset);
+  settlement.begun.Set(offset);
+}
+
+Attempt AttemptAt(const Grant& grant, int offset, bool alone) {
+  const std::int64_t item = grant.first_item + offset;
+  return {{grant.lease.id, offset},        grant.lease.chunk,        item, grant.lease.round,
+          AttemptsBefore(grant, item) + 1, grant.lease.memory_bytes, alone};
+}
+
 }  // namespace
 
 void Work::AddLoad(const Held& held, int sign) {
-  const JobId job = held.grant.lease.chunk.job;
-  Load& load = loads_[job];
+  const Need need = held.need();
+  Load& load = loads_[need];
   const int waiting = held.waiting.Count();
   load.waiting += sign * waiting;
-  if (held.ready) load.ready += sign * waiting;
+  if (held.ready) {
+    load.ready += sign * waiting;
+    load.alone += sign * (held.waiting & held.alone).Count();
+  }
   load.running += sign * held.running.Count();
-  if (load.unfinished() == 0) loads_.erase(job);
+  if (load.unfinished() == 0) loads_.erase(need);
 }
 
 bool Work::Add(const Grant& grant) {
@@ -40,8 +63,9 @@ bool Work::Add(const Grant& grant) {
   held.grant = grant;
   held.waiting = lease.mine;
   held.running = Bits(lease.mine.length());
-  held.back = Bits(lease.mine.length());
-  order_[lease.chunk.job].push_back(lease.id);
+  held.back = held.alone = Bits(lease.mine.length());
+  held.final = Bits(lease.mine.length());
+  order_[held.need()].push_back(lease.id);
   AddLoad(held, 1);
   return true;
 }
@@ -54,27 +78,39 @@ void Work::MakeReady(LeaseId lease) {
   AddLoad(found->second, 1);
 }
 
-std::optional<Attempt> Work::Pick(JobId job) {
-  const auto leases = order_.find(job);
+std::optional<Attempt> Work::Pick(const Need& need) {
+  const auto leases = order_.find(need);
   if (leases == order_.end()) return std::nullopt;
+  const auto found = loads_.find(need);
+  if (found == loads_.end() || found->second.ready == 0) return std::nullopt;
+  Load& load = found->second;
+  const bool alone = load.alone > 0;
   for (const LeaseId& id : leases->second) {
     Held& held = held_.at(id);
-    const int offset = held.ready ? held.waiting.FindFrom(0) : -1;
+    if (!held.ready) continue;
+    const int offset = (alone ? held.waiting & held.alone : held.waiting).FindFrom(0);
     if (offset < 0) continue;
     held.waiting.Clear(offset);
     held.running.Set(offset);
-    Load& load = loads_.at(job);
     --load.waiting;
     --load.ready;
+    if (alone) --load.alone;
     ++load.running;
-    const std::int64_t item = held.grant.first_item + offset;
-    return Attempt{{id, offset},
-                   held.grant.lease.chunk,
-                   item,
-                   held.grant.lease.round,
-                   AttemptsBefore(held.grant, item) + 1};
+    return AttemptAt(held.grant, offset, alone);
   }
   return std::nullopt;
+}
+
+std::optional<Attempt> Work::Resume(const ItemKey& key) {
+  const auto found = held_.find(key.lease);
+  if (found == held_.end() || key.offset >= found->second.waiting.length()) return std::nullopt;
+  Held& held = found->second;
+  if (!held.waiting.Get(key.offset)) return std::nullopt;
+  AddLoad(held, -1);
+  held.waiting.Clear(key.offset);
+  held.running.Set(key.offset);
+  AddLoad(held, 1);
+  return AttemptAt(held.grant, key.offset, false);
 }
 
 Work::Held* Work::FindRunning(const ItemKey& key) {
@@ -88,44 +124,77 @@ bool Work::Runs(const ItemKey& key) const {
   return found != held_.end() && found->second.running.Get(key.offset);
 }
 
-void Work::Finish(const ItemKey& key, Outcome outcome) {
-  Held* held = FindRunning(key);
-  if (held == nullptr) return;
-  if (!held->has_news()) ++ended_;
-  held->running.Clear(key.offset);
-  held->ended.push_back(std::move(outcome));
-  const auto load = loads_.find(held->grant.lease.chunk.job);
+void Work::TakeOut(Held& held, int offset) {
+  if (!held.has_news()) ++ended_;
+  held.running.Clear(offset);
+  held.lost.erase(offset);
+  const auto load = loads_.find(held.need());
   --load->second.running;
   if (load->second.unfinished() == 0) loads_.erase(load);
-  if (held->over()) whole_ = true;
+  if (held.over()) whole_ = true;
 }
 
-void Work::PutBack(const ItemKey& key) {
+void Work::Finish(const ItemKey& key, Outcome outcome, bool final) {
+  Held* held = FindRunning(key);
+  if (held == nullptr) return;
+  TakeOut(*held, key.offset);
+  held->ended.push_back(std::move(outcome));
+  if (final) held->final.Set(key.offset);
+}
+
+void Work::Return(const ItemKey& key) {
+  Held* held = FindRunning(key);
+  if (held == nullptr) return;
+  auto lost = held->lost.extract(key.offset);
+  TakeOut(*held, key.offset);
+  if (lost) {
+    held->ended.push_back(std::move(lost.mapped()));
+  } else {
+    held->back.Set(key.offset);
+  }
+}
+
+void Work::PutBack(const ItemKey& key, std::optional<Outcome> lost, bool alone) {
   Held* held = FindRunning(key);
   if (held == nullptr) return;
   AddLoad(*held, -1);
   held->running.Clear(key.offset);
   held->waiting.Set(key.offset);
+  if (alone) held->alone.Set(key.offset);
   AddLoad(*held, 1);
+  if (lost) held->lost.insert_or_assign(key.offset, *std::move(lost));
+}
+
+void Work::GiveBack(Held& held) {
+  if (held.waiting.None()) return;
+  if (!held.has_news()) ++ended_;
+  AddLoad(held, -1);
+  Bits waiting = std::exchange(held.waiting, Bits(held.waiting.length()));
+  AddLoad(held, 1);
+  std::erase_if(held.lost, [&held, &waiting](auto& entry) {
+    if (!waiting.Get(entry.first)) return false;  // it runs again
+    waiting.Clear(entry.first);
+    held.ended.push_back(std::move(entry.second));
+    return true;
+  });
+  held.back |= waiting;
+  if (held.over()) whole_ = true;
+}
+
+void Work::GiveBack(LeaseId lease) {
+  const auto found = held_.find(lease);
+  if (found != held_.end()) GiveBack(found->second);
 }
 
 void Work::GiveBack(JobId job) {
-  const auto leases = order_.find(job);
-  if (leases == order_.end()) return;
-  for (const LeaseId& id : leases->second) {
-    Held& held = held_.at(id);
-    if (held.waiting.None()) continue;
-    if (!held.has_news()) ++ended_;
-    AddLoad(held, -1);
-    held.back |= std::exchange(held.waiting, Bits(held.waiting.length()));
-    AddLoad(held, 1);
-    if (held.over()) whole_ = true;
+  for (auto leases = order_.lower_bound(Need{job});
+       leases != order_.end() && leases->first.job == job; ++leases) {
+    for (const LeaseId& id : leases->second) GiveBack(held_.at(id));
   }
 }
 
 void Work::Forget(std::map<LeaseId, Held>::iterator held) {
-  const JobId job = held->second.grant.lease.chunk.job;
-  const auto leases = order_.find(job);
+  const auto leases = order_.find(held->second.need());
   std::erase(leases->second, held->first);
   if (leases->second.empty()) order_.erase(leases);
   held_.erase(held);
@@ -155,6 +224,11 @@ std::vector<LeaseId> Work::Known() const {
   return known;
 }
 
+bool Work::HasUnfinished(JobId job) const {
+  const auto found = loads_.lower_bound(Need{job});
+  return found != loads_.end() && found->first.job == job;
+}
+
 std::vector<ChunkKey> Work::Chunks() const {
   std::vector<ChunkKey> chunks;
   for (const auto& [id, held] : held_) chunks.push_back(held.grant.lease.chunk);
@@ -165,14 +239,15 @@ Settlement Work::Close(Held& held) {
   Settlement settlement;
   settlement.lease = held.grant.lease.id;
   settlement.seq = first_seq_ + settlements_++ % kSeqs;
-  for (const Outcome& outcome : held.ended) {
-    const int offset = static_cast<int>(outcome.item - held.grant.first_item);
-    (outcome.cause == Cause::kSucceeded ? settlement.ok : settlement.failed).Set(offset);
-  }
   settlement.back = held.back.Resized(limits::kItemsPerChunk);
+  settlement.final = held.final.Resized(limits::kItemsPerChunk);
+  for (const Outcome& outcome : held.ended) {
+    AddTo(settlement, static_cast<int>(outcome.item - held.grant.first_item), outcome);
+  }
   if (!held.ended.empty()) settlement.body = EncodeBlock(held.ended);
   held.ended.clear();
   held.back = Bits(held.back.length());
+  held.final = Bits(held.final.length());
   ++held.unsaid;
   --ended_;
   return settlement;

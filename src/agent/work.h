@@ -23,13 +23,22 @@ struct ItemKey {
   auto operator<=>(const ItemKey&) const = default;
 };
 
+// What decides in which containers an item can run.
+struct Need {
+  JobId job;
+  std::int64_t memory_bytes = 0;  // 0: as the job's spec says
+  auto operator<=>(const Need&) const = default;
+};
+
 // An attempt that is to begin now.
 struct Attempt {
   ItemKey key;
   ChunkKey chunk;
   std::int64_t item = 0;  // its number in the job
   std::int32_t round = 0;
-  std::int32_t number = 1;  // in its round
+  std::int32_t number = 1;        // in its round
+  std::int64_t memory_bytes = 0;  // as in Need
+  bool alone = false;             // in a loop: with no other beside it
 };
 
 // The leases of an agent: which of their items wait, which run, and what has not been told yet.
@@ -38,6 +47,9 @@ struct Attempt {
 //             ▲ │                │                  ▲
 //             │ └──────GiveBack──┼──────────────────┘
 //             └─────PutBack──────┘
+//
+// What ends costs the item an attempt, a step of its memory or nothing, by the cause of it; see
+// BudgetOf. What costs nothing goes back to the server, also if it had begun.
 //
 // A settlement, once made, is said with the same bytes until it is heard; what ends later goes into
 // the next one. A value: no clock, no I/O.
@@ -54,15 +66,24 @@ class Work {
   bool Add(const Grant& grant);
   // Its items may be picked from now on.
   void MakeReady(LeaseId lease);
-  std::optional<Attempt> Pick(JobId job);
+  // Those that must run alone come before all others: they need an empty container, which they
+  // would not get while others fill it up.
+  std::optional<Attempt> Pick(const Need& need);
+  // It runs already, begun by an earlier life of the agent. Nothing if it does not wait here.
+  std::optional<Attempt> Resume(const ItemKey& key);
   // Whether it runs and its lease is still ours.
   bool Runs(const ItemKey& key) const;
-  // Ends an attempt that runs; of any other, nothing.
-  void Finish(const ItemKey& key, Outcome outcome);
-  // It did not run after all: waits again.
-  void PutBack(const ItemKey& key);
-  // All that waits of a job goes back to the server.
+  // Ends an attempt that runs; of any other, nothing. `final`: it must not be tried again.
+  void Finish(const ItemKey& key, Outcome outcome, bool final = false);
+  // It did not run after all: waits again. `lost` is what is told of it if it goes back to the
+  // server before it has run again; nothing: it had not begun. `alone`: that is how it runs from
+  // now on.
+  void PutBack(const ItemKey& key, std::optional<Outcome> lost = std::nullopt, bool alone = false);
+  // It had not begun, and goes back to the server.
+  void Return(const ItemKey& key);
+  // All that waits of a job, or of a lease, goes back to the server.
   void GiveBack(JobId job);
+  void GiveBack(LeaseId lease);
   // Nothing of it may be said any more.
   void Drop(LeaseId lease);
   void Clear();
@@ -70,6 +91,7 @@ class Work {
   bool Holds(LeaseId lease) const { return held_.contains(lease); }
   std::size_t leases() const { return held_.size(); }
   std::vector<LeaseId> Known() const;
+  bool HasUnfinished(JobId job) const;
   // The chunks of all leases that are held.
   std::vector<ChunkKey> Chunks() const;
   // What is to be said now, the oldest first; at most as much as one sync carries.
@@ -83,11 +105,12 @@ class Work {
   struct Load {
     int waiting = 0;  // also those that are not ready
     int ready = 0;    // of these
+    int alone = 0;    // of the ready ones, those that must run alone
     int running = 0;
     int unfinished() const { return waiting + running; }
   };
-  // Only jobs with unfinished items are there.
-  const std::map<JobId, Load>& loads() const { return loads_; }
+  // Only those with unfinished items are there.
+  const std::map<Need, Load>& loads() const { return loads_; }
 
  private:
   struct Held {
@@ -95,14 +118,22 @@ class Work {
     Bits waiting;
     Bits running;
     Bits back;
+    Bits alone;  // those that must run alone
     std::vector<Outcome> ended;
+    Bits final;  // of those that ended
+    // Of those that wait and had begun before, with what would be told of it; few.
+    std::map<int, Outcome> lost;
     bool ready = false;
     std::size_t unsaid = 0;  // its settlements in unsaid_
     bool has_news() const { return !ended.empty() || back.Any(); }
+    Need need() const { return {grant.lease.chunk.job, grant.lease.memory_bytes}; }
     bool over() const { return waiting.None() && running.None(); }
   };
 
   void AddLoad(const Held& held, int sign);
+  void GiveBack(Held& held);
+  // An item that ran runs no more, and does not wait either.
+  void TakeOut(Held& held, int offset);
   Settlement Close(Held& held);
   void Forget(std::map<LeaseId, Held>::iterator held);
   // The lease of a key that runs, or null.
@@ -111,8 +142,8 @@ class Work {
   const std::int32_t first_seq_;
   std::int32_t settlements_ = 0;
   std::map<LeaseId, Held> held_;
-  std::map<JobId, std::deque<LeaseId>> order_;  // of each job, the oldest first
-  std::map<JobId, Load> loads_;
+  std::map<Need, std::deque<LeaseId>> order_;  // the oldest first
+  std::map<Need, Load> loads_;
   std::deque<Settlement> unsaid_;
   int ended_ = 0;  // leases with news that no settlement has yet
   bool whole_ = false;

@@ -31,17 +31,17 @@ TEST(Work, HandsOutEachItemOfALeaseOnce) {
   Work work(0);
   ASSERT_TRUE(work.Add(MakeGrant(1, 0, Bits::Range(10, 2, 3))));
   EXPECT_FALSE(work.Add(MakeGrant(1, 0, Bits::All(10))));
-  EXPECT_FALSE(work.Pick(kJob));  // not ready
+  EXPECT_FALSE(work.Pick({kJob}));  // not ready
   work.MakeReady({1, 1});
   for (const int offset : {2, 3, 4}) {
-    const auto attempt = work.Pick(kJob);
+    const auto attempt = work.Pick({kJob});
     ASSERT_TRUE(attempt);
     EXPECT_EQ(attempt->item, offset);
     EXPECT_EQ(attempt->number, 1);
     EXPECT_TRUE(work.Runs(attempt->key));
   }
-  EXPECT_FALSE(work.Pick(kJob));
-  EXPECT_EQ(work.loads().at(kJob).running, 3);
+  EXPECT_FALSE(work.Pick({kJob}));
+  EXPECT_EQ(work.loads().at({kJob}).running, 3);
 }
 
 TEST(Work, CountsTheAttemptsThatCameBefore) {
@@ -50,16 +50,16 @@ TEST(Work, CountsTheAttemptsThatCameBefore) {
   grant.tries = {{.job = kJob, .item = 305, .attempts = 2}};
   work.Add(grant);
   work.MakeReady({1, 1});
-  EXPECT_EQ(work.Pick(kJob)->number, 3);
+  EXPECT_EQ(work.Pick({kJob})->number, 3);
 }
 
 TEST(Work, SaysTheSameUntilItIsHeardAndTheRestWithTheNext) {
   Work work(65'536);
   work.Add(MakeGrant(1, 0, Bits::Range(10, 0, 3)));
   work.MakeReady({1, 1});
-  const Attempt first = *work.Pick(kJob);
-  const Attempt second = *work.Pick(kJob);
-  const Attempt third = *work.Pick(kJob);
+  const Attempt first = *work.Pick({kJob});
+  const Attempt second = *work.Pick({kJob});
+  const Attempt third = *work.Pick({kJob});
   work.Finish(first.key, OutcomeOf(first));
   EXPECT_FALSE(work.has_whole_lease());
   ASSERT_EQ(work.Unsaid().size(), 1U);
@@ -90,20 +90,20 @@ TEST(Work, AnItemThatDidNotRunAfterAllWaitsAgain) {
   Work work(0);
   work.Add(MakeGrant(1, 0, Bits::Range(10, 0, 1)));
   work.MakeReady({1, 1});
-  const Attempt attempt = *work.Pick(kJob);
+  const Attempt attempt = *work.Pick({kJob});
   work.PutBack(attempt.key);
   EXPECT_FALSE(work.Runs(attempt.key));
-  EXPECT_EQ(work.loads().at(kJob).ready, 1);
-  EXPECT_EQ(work.Pick(kJob)->item, attempt.item);
+  EXPECT_EQ(work.loads().at({kJob}).ready, 1);
+  EXPECT_EQ(work.Pick({kJob})->item, attempt.item);
 }
 
 TEST(Work, GivesBackWhatWaitsAndKeepsWhatRuns) {
   Work work(0);
   work.Add(MakeGrant(1, 0, Bits::Range(10, 0, 3)));
   work.MakeReady({1, 1});
-  const Attempt running = *work.Pick(kJob);
+  const Attempt running = *work.Pick({kJob});
   work.GiveBack(kJob);
-  EXPECT_FALSE(work.Pick(kJob));
+  EXPECT_FALSE(work.Pick({kJob}));
   EXPECT_TRUE(work.Runs(running.key));
   EXPECT_EQ(work.Unsaid().front().back.Indexes(), (std::vector<int>{1, 2}));
   EXPECT_TRUE(work.Unsaid().front().body.empty());
@@ -111,13 +111,111 @@ TEST(Work, GivesBackWhatWaitsAndKeepsWhatRuns) {
   EXPECT_TRUE(work.Holds({1, 1}));
 }
 
+TEST(Work, WhatAnEndCostsGoesByItsCause) {
+  Work work(0);
+  work.Add(MakeGrant(1, 2, Bits::Range(10, 0, 7)));
+  work.MakeReady({1, 1});
+  const auto end = [&work](Cause cause, bool final = false) {
+    const Attempt attempt = *work.Pick({kJob});
+    work.Finish(attempt.key, OutcomeOf(attempt, cause), final);
+  };
+  end(Cause::kSucceeded);
+  end(Cause::kFailed);
+  end(Cause::kTimeout, true);
+  end(Cause::kOutOfMemory);
+  end(Cause::kInterrupted);
+  end(Cause::kMachineFault);
+  work.Return(work.Pick({kJob})->key);
+  EXPECT_TRUE(work.has_whole_lease());
+  ASSERT_EQ(work.Unsaid().size(), 1U);
+  const Settlement& said = work.Unsaid().front();
+  EXPECT_EQ(said.ok.Indexes(), std::vector<int>{0});
+  EXPECT_EQ(said.failed.Indexes(), (std::vector<int>{1, 2}));
+  EXPECT_EQ(said.final.Indexes(), std::vector<int>{2});
+  EXPECT_EQ(said.memory.Indexes(), std::vector<int>{3});
+  EXPECT_EQ(said.back.Indexes(), (std::vector<int>{4, 5, 6}));
+  EXPECT_EQ(said.begun.Indexes(), (std::vector<int>{4, 5}));
+  EXPECT_EQ(DecodeBlock(said.body)->size(), 6U);
+  work.Heard(1);
+  EXPECT_FALSE(work.Holds({1, 1}));
+}
+
+TEST(Work, AnItemThatHadBegunIsToldWhenItGoesBackUnlessItRanAgain) {
+  Work work(0);
+  work.Add(MakeGrant(1, 0, Bits::Range(10, 0, 3)));
+  work.MakeReady({1, 1});
+  for (int i = 0; i < 2; ++i) {
+    const Attempt attempt = *work.Pick({kJob});
+    ASSERT_EQ(attempt.item, 0);
+    work.PutBack(attempt.key, OutcomeOf(attempt, Cause::kMachineFault));
+  }
+  const Attempt again = *work.Pick({kJob});
+  const Attempt other = *work.Pick({kJob});
+  work.PutBack(other.key, OutcomeOf(other, Cause::kMachineFault));
+  work.GiveBack(kJob);
+  work.Finish(again.key, OutcomeOf(again));
+  const Settlement& said = work.Unsaid().front();
+  EXPECT_EQ(said.ok.Indexes(), std::vector<int>{0});
+  EXPECT_EQ(said.back.Indexes(), (std::vector<int>{1, 2}));
+  EXPECT_EQ(said.begun.Indexes(), std::vector<int>{1});
+  EXPECT_EQ(DecodeBlock(said.body)->size(), 2U);
+  work.Heard(1);
+  EXPECT_FALSE(work.has_news());
+  EXPECT_FALSE(work.Holds({1, 1}));
+}
+
+TEST(Work, ItemsThatNeedOtherMemoryAreKeptApart) {
+  Work work(0);
+  Grant grant = MakeGrant(1, 0, Bits::Range(10, 0, 1));
+  grant.lease.memory_bytes = 4096;
+  work.Add(grant);
+  work.Add(MakeGrant(2, 1, Bits::Range(10, 0, 1)));
+  work.MakeReady({1, 1});
+  work.MakeReady({1, 2});
+  EXPECT_EQ(work.loads().size(), 2U);
+  EXPECT_EQ(work.Pick({kJob})->item, 100);
+  EXPECT_FALSE(work.Pick({kJob}));
+  const auto more = work.Pick({kJob, 4096});
+  ASSERT_TRUE(more);
+  EXPECT_EQ(more->item, 0);
+  EXPECT_EQ(more->memory_bytes, 4096);
+  work.PutBack(more->key);
+  work.GiveBack(LeaseId{1, 1});
+  EXPECT_EQ(work.loads().size(), 1U);
+  EXPECT_TRUE(work.HasUnfinished(kJob));
+  EXPECT_FALSE(work.HasUnfinished({kJob.number - 1}));
+}
+
+TEST(Work, OnesThatMustRunAloneComeFirst) {
+  Work work(0);
+  work.Add(MakeGrant(1, 0, Bits::Range(10, 0, 2)));
+  work.Add(MakeGrant(2, 1, Bits::Range(10, 0, 2)));
+  work.MakeReady({1, 1});
+  work.MakeReady({1, 2});
+  for (int i = 0; i < 3; ++i) work.Pick({kJob});
+  const Attempt last = *work.Pick({kJob});
+  work.PutBack(ItemKey{{1, 1}, 0});
+  work.PutBack(last.key, std::nullopt, true);
+  EXPECT_EQ(work.loads().at({kJob}).alone, 1);
+  const Attempt alone = *work.Pick({kJob});
+  EXPECT_EQ(alone.item, last.item);
+  EXPECT_TRUE(alone.alone);
+  EXPECT_EQ(work.loads().at({kJob}).alone, 0);
+  const Attempt other = *work.Pick({kJob});
+  EXPECT_EQ(other.item, 0);
+  EXPECT_FALSE(other.alone);
+  // It stays so as long as its lease is held.
+  work.PutBack(alone.key);
+  EXPECT_TRUE(work.Pick({kJob})->alone);
+}
+
 TEST(Work, SaysNothingMoreOfALeaseThatIsGone) {
   Work work(0);
   work.Add(MakeGrant(1, 0, Bits::Range(10, 0, 3)));
   work.Add(MakeGrant(2, 1, Bits::Range(10, 0, 1)));
   work.MakeReady({1, 1});
-  const Attempt first = *work.Pick(kJob);
-  const Attempt second = *work.Pick(kJob);
+  const Attempt first = *work.Pick({kJob});
+  const Attempt second = *work.Pick({kJob});
   work.Finish(first.key, OutcomeOf(first));
   (void)work.Unsaid();
   work.Finish(second.key, OutcomeOf(second));
@@ -128,7 +226,7 @@ TEST(Work, SaysNothingMoreOfALeaseThatIsGone) {
   work.Finish(second.key, OutcomeOf(second));
   EXPECT_FALSE(work.has_news());
   EXPECT_EQ(work.Known().size(), 1U);
-  EXPECT_EQ(work.loads().at(kJob).waiting, 1);
+  EXPECT_EQ(work.loads().at({kJob}).waiting, 1);
 }
 
 }  // namespace

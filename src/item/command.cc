@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "item/command.h"
 
+#include <algorithm>
+
 #include "item/path.h"
 
 namespace tidemill {
@@ -164,6 +166,13 @@ class Writer {
   std::size_t bytes_ = 0;
 };
 
+bool IsOfAnItem(const Pieces& pieces) {
+  return std::any_of(pieces.begin(), pieces.end(), [](const TemplatePiece& piece) {
+    return piece.kind == Kind::kItem || piece.kind == Kind::kItemField ||
+           piece.kind == Kind::kIndex || piece.kind == Kind::kAttempt;
+  });
+}
+
 }  // namespace
 
 Result<CommandPlan> CommandPlan::Of(const RunSpec& spec) {
@@ -196,6 +205,35 @@ Result<ItemCommand> CommandPlan::For(const ItemFacts& facts, const FieldReader& 
   TIDEMILL_TRY_VOID(writer.Set("TIDEMILL_COUNT", std::to_string(facts.count), run.env));
   TIDEMILL_TRY_VOID(writer.Set("TIDEMILL_JOB", facts.job, run.env));
   TIDEMILL_TRY_VOID(writer.Set("TIDEMILL_ATTEMPT", std::to_string(facts.attempt), run.env));
+  return run;
+}
+
+bool CommandPlan::SpeaksOfAnItem() const {
+  const auto in = [](const std::vector<Pieces>& list) {
+    return std::any_of(list.begin(), list.end(), IsOfAnItem);
+  };
+  return in(env_) || (entrypoint_ && in(*entrypoint_)) || (command_ && in(*command_));
+}
+
+Result<ItemCommand> CommandPlan::ForLoop(const std::string& job, std::int64_t count) const {
+  if (SpeaksOfAnItem()) {
+    return Fail(Code::kInvalid,
+                "a loop program gets its items from $TIDEMILL_URL, not by templates");
+  }
+  const ItemFacts facts{.text = {}, .index = 0, .count = count, .job = job, .attempt = 1};
+  const FieldReader no_fields = [](std::string_view, std::string_view) -> Result<std::string> {
+    return Fail(Code::kInternal, "there is no item");
+  };
+  Writer writer(facts, no_fields);
+  ItemCommand run;
+  TIDEMILL_TRY_VOID(writer.Write(entrypoint_, run.entrypoint));
+  TIDEMILL_TRY_VOID(writer.Write(command_, run.command));
+  for (const Pieces& pieces : env_) {
+    TIDEMILL_TRY(std::string variable, writer.Write(pieces));
+    run.env.push_back(std::move(variable));
+  }
+  TIDEMILL_TRY_VOID(writer.Set("TIDEMILL_COUNT", std::to_string(count), run.env));
+  TIDEMILL_TRY_VOID(writer.Set("TIDEMILL_JOB", job, run.env));
   return run;
 }
 

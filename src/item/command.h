@@ -52,12 +52,15 @@ class CommandPlan {
   // kInvalid, with a reason for people, if this item cannot be run: it lacks a field, has a NUL, or
   // makes the command too long. Another item of the job may be fine.
   Result<ItemCommand> For(const ItemFacts& facts, const FieldReader& read_field) const;
+  // The program of a loop, which is no item's. kInvalid: it speaks of one.
+  Result<ItemCommand> ForLoop(const std::string& job, std::int64_t count) const;
 
  private:
   using Pieces = std::vector<TemplatePiece>;
   using List = std::optional<std::vector<Pieces>>;
 
   CommandPlan() = default;
+  bool SpeaksOfAnItem() const;
 
   // Params have become text.
   List entrypoint_;

@@ -152,5 +152,25 @@ TEST(Path, IsTakenApart) {
   EXPECT_FALSE(PathPart("a", "nme"));
 }
 
+TEST(Command, TheProgramOfALoopIsNoItems) {
+  RunSpec spec;
+  spec.command = {"serve", "--job", "{job}", "{params.model}"};
+  spec.env = {{"MODEL", "{params.model}"}};
+  spec.params = {{"model", "large"}};
+  const auto program = CommandPlan::Of(spec)->ForLoop("render-7", 100);
+  ASSERT_TRUE(program);
+  EXPECT_EQ(*program->command, (std::vector<std::string>{"serve", "--job", "render-7", "large"}));
+  EXPECT_EQ(program->env, (std::vector<std::string>{"MODEL=large", "TIDEMILL_COUNT=100",
+                                                    "TIDEMILL_JOB=render-7"}));
+  for (const char* of_an_item : {"{item}", "{item.name}", "{index}", "{attempt}"}) {
+    RunSpec wrong = spec;
+    wrong.env["X"] = of_an_item;
+    EXPECT_FALSE(CommandPlan::Of(wrong)->ForLoop("render-7", 100)) << of_an_item;
+    wrong = spec;
+    wrong.command->push_back(of_an_item);
+    EXPECT_FALSE(CommandPlan::Of(wrong)->ForLoop("render-7", 100)) << of_an_item;
+  }
+}
+
 }  // namespace
 }  // namespace tidemill

@@ -2,6 +2,7 @@
 #include "agent/shell/machine.h"
 
 #include <sched.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -45,6 +46,17 @@ Resources MachineShape() {
       std::min({TotalMemory(), CgroupMemory("/sys/fs/cgroup/memory.max"),
                 CgroupMemory("/sys/fs/cgroup/memory/memory.limit_in_bytes")});
   return {std::max<std::int64_t>(count, 1) * 1000, memory};
+}
+
+std::string DiskTrouble(const std::string& folder) {
+  // An item's socket, its log and its scratch folder need a little.
+  constexpr std::uint64_t kLeastBytes = 16 << 20;
+  struct statvfs disk{};
+  if (statvfs(folder.c_str(), &disk) != 0) return "cannot look at its disk";
+  const std::uint64_t free = std::uint64_t{disk.f_bavail} * disk.f_frsize;
+  if (disk.f_flag & ST_RDONLY) return "its disk is a read-only file system";
+  if (free >= kLeastBytes) return {};
+  return "no space left on device: its disk has " + std::to_string(free >> 20U) + " MiB left";
 }
 
 std::string MachineName() {

@@ -11,6 +11,9 @@ namespace tidemill {
 // the cgroup around us, whichever is less.
 Resources MachineShape();
 
+// Why the disk that a folder is on takes no more; empty: it does.
+std::string DiskTrouble(const std::string& folder);
+
 // Its host name, or "machine" if it has none that can be used.
 std::string MachineName();
 
