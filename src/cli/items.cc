@@ -7,6 +7,7 @@
 #include "base/limits.h"
 #include "cli/format.h"
 #include "cli/table.h"
+#include "cli/watch_details.h"
 #include "wire/item_json.h"
 #include "wire/job_json.h"
 
@@ -24,6 +25,12 @@ Colour ColourOf(ItemState state) {
     default:
       return Colour::kPlain;
   }
+}
+
+std::string EndOf(const Outcome& outcome) {
+  if (outcome.cause != Cause::kFailed) return CauseWords(CauseName(outcome.cause));
+  if (outcome.exit > 128) return "signal " + std::to_string(outcome.exit - 128);
+  return "exit " + std::to_string(outcome.exit);
 }
 
 std::vector<Cell> RowOf(const ListedItem& item) {
@@ -65,16 +72,15 @@ std::string Footer(const JobCounts& job, const ItemsFlags& flags, std::int64_t s
 }  // namespace
 
 std::string CauseText(const ListedItem& item) {
-  const bool over = item.state == ItemState::kFailed || item.state == ItemState::kSucceeded;
-  if (!item.outcome || !over) return std::string(ItemStateName(item.state));
-  switch (item.outcome->cause) {
-    case Cause::kFailed:
-      if (item.outcome->exit > 128) return "signal " + std::to_string(item.outcome->exit - 128);
-      return "exit " + std::to_string(item.outcome->exit);
-    case Cause::kLost:
-      return "machine lost";
+  if (!item.outcome) return std::string(ItemStateName(item.state));
+  switch (item.state) {
+    case ItemState::kFailed:
+    case ItemState::kSucceeded:
+      return EndOf(*item.outcome);
+    case ItemState::kWaiting:
+      return "waiting (" + EndOf(*item.outcome) + ")";
     default:
-      return std::string(CauseName(item.outcome->cause));
+      return std::string(ItemStateName(item.state));
   }
 }
 

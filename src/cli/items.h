@@ -24,7 +24,7 @@ Result<std::optional<ListedItem>> FindItem(Client& client, const std::string& jo
                                            std::int64_t number);
 
 // How its last attempt ended: "exit 1", "signal 9", "timeout", "machine lost"; its state if none is
-// known.
+// known. "waiting (exit 1)" if it is to be tried again.
 std::string CauseText(const ListedItem& item);
 
 }  // namespace tidemill::cli

@@ -57,14 +57,14 @@ std::string Words(const std::vector<std::string>& words) {
   return Printable(out);
 }
 
-std::string AskedText(const JobSpec& spec) {
-  std::string text =
-      CpusText(spec.resources.millicpus) + (spec.resources.millicpus == 1000 ? " cpu" : " cpus");
-  if (spec.resources.memory_bytes > 0) {
-    text += " and " + BytesText(spec.resources.memory_bytes);
+std::string AskedText(const Job& job) {
+  const std::int64_t asked = job.spec.resources.memory_bytes;
+  std::string text = NeedsText(job.spec);
+  if (asked > 0 && job.memory_bytes > asked) {
+    text += " (" + BytesText(job.memory_bytes) + " by now)";
   }
   return text + " an item; " +
-         (spec.retries == 1 ? "1 retry" : Thousands(spec.retries) + " retries");
+         (job.spec.retries == 1 ? "1 retry" : Thousands(job.spec.retries) + " retries");
 }
 
 std::string CountsText(const Counts& counts) {
@@ -125,8 +125,9 @@ void PrintJob(const Context& context, const JobCounts& shown) {
   if (const auto spec = ParseSpec(job.spec.document)) {
     if (!spec->run.image.empty()) line("image", Printable(spec->run.image));
     if (spec->run.command) line("command", Words(*spec->run.command));
+    if (spec->run.mode != Mode::kProcess) line("mode", std::string(ModeName(spec->run.mode)));
   }
-  line("asks", AskedText(job.spec));
+  line("asks", AskedText(job));
   const std::int64_t now = context.around.now_ms();
   line("submitted",
        ClockText(job.created_ms, now, context.around.zone_s) + ", " + AgoText(job.created_ms, now));
@@ -137,6 +138,18 @@ void PrintJob(const Context& context, const JobCounts& shown) {
 }
 
 }  // namespace
+
+std::string NeedsText(const JobSpec& spec) {
+  const Resources& each = spec.resources;
+  if (WantsWholeMachine(each)) return "a whole machine";
+  std::string text = CpusText(each.millicpus) + (each.millicpus == 1000 ? " cpu" : " cpus");
+  if (each.memory_bytes > 0) text += " and " + BytesText(each.memory_bytes);
+  if (spec.memory_max > 0) text += " to " + BytesText(spec.memory_max);
+  for (const auto& [kind, count] : each.devices) {
+    text += ", " + std::to_string(count) + " " + Printable(kind);
+  }
+  return text;
+}
 
 int ListJobs(const Context& context, const JobsFlags& flags) {
   const Console& console = context.console;

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "cli/context.h"
+#include "model/job.h"
 
 namespace tidemill::cli {
 
@@ -13,6 +14,9 @@ struct JobsFlags {
 };
 // tidemill jobs
 int ListJobs(const Context& context, const JobsFlags& flags);
+
+// "2 cpus and 4 GiB to 16 GiB, 1 nvidia.com/gpu"
+std::string NeedsText(const JobSpec& spec);
 
 // tidemill show
 int ShowJob(const Context& context, const std::string& job);

@@ -20,6 +20,34 @@ std::string EngineText(const ListedMachine& machine) {
   return Printable(machine.status->engine) + (machine.status->enforces ? "" : " (not enforced)");
 }
 
+Cell StateOf(const Session& session) {
+  if (!session.aside.empty()) return Cell("aside", Colour::kRed);
+  if (session.state == SessionState::kDraining) return Cell("draining", Colour::kYellow);
+  return Cell("ready");
+}
+
+// "2 nvidia.com/gpu, 1 fpga"; what every machine has is not worth a word.
+std::string DevicesText(const Devices& devices) {
+  std::string text;
+  for (const auto& [kind, count] : devices) {
+    if (kind == kWholeMachine) continue;
+    text += (text.empty() ? "" : ", ") + std::to_string(count) + " " + Printable(kind);
+  }
+  return text.empty() ? "-" : text;
+}
+
+// Why some of them get no items.
+std::string AsideText(const std::vector<ListedMachine>& machines, std::size_t width) {
+  std::string out;
+  for (const ListedMachine& machine : machines) {
+    const Session& session = machine.session;
+    if (session.aside.empty()) continue;
+    out += Clip(Printable(session.machine) + " was put aside: " + Printable(session.aside), width) +
+           "\n";
+  }
+  return out;
+}
+
 // Why jobs do not run on some of them.
 std::string TroublesText(const std::vector<ListedMachine>& machines, std::size_t width) {
   std::string out;
@@ -51,12 +79,11 @@ std::string MachinesText(const std::vector<ListedMachine>& machines, std::int64_
     all.millicpus += session.shape.millicpus;
     all.memory_bytes += session.shape.memory_bytes;
     items += machine.items;
-    const bool draining = session.state == SessionState::kDraining;
     const bool late = now_ms - machine.seen_ms > kLateMs;
-    rows.push_back({Printable(session.machine), session.pool,
-                    draining ? Cell("draining", Colour::kYellow) : Cell("ready"),
+    rows.push_back({Printable(session.machine), session.pool, StateOf(session),
                     CpusText(session.shape.millicpus), BytesText(session.shape.memory_bytes),
-                    EngineText(machine), Thousands(machine.items),
+                    DevicesText(session.shape.devices), EngineText(machine),
+                    Thousands(machine.items),
                     Cell(AgoText(machine.seen_ms, now_ms), late ? Colour::kRed : Colour::kPlain)});
   }
   std::string out = FormatTable({{"MACHINE"},
@@ -64,6 +91,7 @@ std::string MachinesText(const std::vector<ListedMachine>& machines, std::int64_
                                  {"STATE"},
                                  {"CPUS", true},
                                  {"MEMORY", true},
+                                 {"DEVICES"},
                                  {"ENGINE"},
                                  {"ITEMS", true},
                                  {"SEEN"}},
@@ -71,7 +99,7 @@ std::string MachinesText(const std::vector<ListedMachine>& machines, std::int64_
   const auto count = static_cast<std::int64_t>(machines.size());
   return out + CountOf(count, "machine") + ": " + CpusText(all.millicpus) + " cpus, " +
          BytesText(all.memory_bytes) + ", " + CountOf(items, "item") + " leased.\n" +
-         TroublesText(machines, width);
+         AsideText(machines, width) + TroublesText(machines, width);
 }
 
 Result<std::vector<ListedMachine>> FetchMachines(Client& client) {

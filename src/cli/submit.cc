@@ -10,6 +10,7 @@
 
 #include "cli/format.h"
 #include "cli/item_source.h"
+#include "cli/jobs.h"
 #include "cli/locate.h"
 #include "cli/spec_file.h"
 #include "cli/watch.h"
@@ -178,11 +179,9 @@ class Submission {
     if (source_) {
       line += " (" + DecimalBytesText(sent_.bytes) + ", " + DurationText(took_ms) + ")";
     } else {
-      const Resources& each = spec_.parsed.job.resources;
       const std::string& image = spec_.parsed.run.image;
       if (!image.empty()) line += ", image " + image;
-      line += ", " + CpusText(each.millicpus) + (each.millicpus == 1000 ? " cpu" : " cpus");
-      if (each.memory_bytes > 0) line += " and " + BytesText(each.memory_bytes);
+      line += ", " + NeedsText(spec_.parsed.job);
       if (sent_.items > 1) line += " each";
     }
     console.Line(Clip(line, console.columns));

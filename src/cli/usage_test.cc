@@ -90,13 +90,28 @@ TEST(Machines, AreListedWithTheirSum) {
   draining.status->engine = "process";
   draining.status->enforces = false;
   const std::string text = MachinesText({Machine("a", 2), draining}, 1'004'000, 100, false);
-  EXPECT_NE(text.find("a        default  ready        8  32 GiB  docker"), std::string::npos)
+  EXPECT_NE(text.find("a        default  ready        8  32 GiB  -        docker"),
+            std::string::npos)
       << text;
   EXPECT_NE(text.find("draining"), std::string::npos);
   EXPECT_NE(text.find("process (not enforced)"), std::string::npos);
   EXPECT_NE(text.find("4 s ago"), std::string::npos);
   EXPECT_NE(text.find("2 machines: 16 cpus, 64 GiB, 5 items leased."), std::string::npos) << text;
   EXPECT_NE(MachinesText({}, 0, 100, false).find("tidemill up"), std::string::npos);
+}
+
+TEST(Machines, SayWhyTheyWerePutAsideAndWhichDevicesTheyHave) {
+  ListedMachine bad = Machine("b", 3);
+  bad.session.state = SessionState::kDraining;
+  bad.session.aside = "4 items failed here and succeeded on other machines";
+  bad.session.shape.devices = {{"machine", 1}, {"nvidia.com/gpu", 8}};
+  const std::string text = MachinesText({bad}, 1'004'000, 100, false);
+  EXPECT_NE(text.find("b        default  aside     8  32 GiB  8 nvidia.com/gpu  docker"),
+            std::string::npos)
+      << text;
+  EXPECT_NE(text.find("b was put aside: 4 items failed here and succeeded on other machines\n"),
+            std::string::npos)
+      << text;
 }
 
 TEST(Items, SayHowTheirLastAttemptEnded) {
@@ -113,6 +128,10 @@ TEST(Items, SayHowTheirLastAttemptEnded) {
   EXPECT_EQ(CauseText(item), "machine lost");
   item.outcome->cause = Cause::kTimeout;
   EXPECT_EQ(CauseText(item), "timeout");
+  item.outcome->cause = Cause::kOutOfMemory;
+  EXPECT_EQ(CauseText(item), "out of memory");
+  item.state = ItemState::kWaiting;
+  EXPECT_EQ(CauseText(item), "waiting (out of memory)");
   // It is tried again: what the last attempt said is not its end.
   item.state = ItemState::kRunning;
   EXPECT_EQ(CauseText(item), "running");

@@ -7,6 +7,8 @@
 
 #include "cli/watch_view.h"
 #include "wire/job_json.h"
+#include "wire/machine_json.h"
+#include "wire/stats_json.h"
 
 namespace tidemill::cli {
 namespace {
@@ -15,8 +17,15 @@ namespace {
 constexpr std::chrono::milliseconds kPoll{1'000};
 // Into a file or a pipe, a line is written no more often.
 constexpr std::int64_t kPlainEveryMs = 5'000;
+// What machines say is shown about as often as they say it; statistics cost a server more.
+constexpr std::int64_t kMachinesEveryMs = 3'000;
+constexpr std::int64_t kStatsEveryMs = 10'000;
+// Machines that are asked how far their items are: a few items are shown.
+constexpr int kMostMachines = 200;
 // A server that is being replaced is back sooner than this.
 constexpr std::int64_t kLongestSilenceMs = 5 * 60 * 1000;
+
+constexpr Patience kOnce{.busy = {}, .away = {}};
 
 // Draws each frame over the one before.
 class Screen {
@@ -46,9 +55,11 @@ class Watcher {
 
   int Run() {
     while (true) {
-      auto body = context_.client.Get(JobTarget(job_), {.busy = {}, .away = {}});
+      auto body = context_.client.Get(JobTarget(job_), kOnce);
       if (context_.client.interrupted()) return Leave();
       if (const auto code = body ? Take(*body) : Miss(body.error())) return *code;
+      if (body && Draws()) LookCloser();
+      if (context_.client.interrupted()) return Leave();
       Show();
       if (view_.ended()) return End();
       context_.client.Sleep(kPoll);
@@ -71,6 +82,43 @@ class Watcher {
     begun_ = true;
     json_ = body;
     return std::nullopt;
+  }
+
+  bool Draws() const { return context_.console.out_terminal && !context_.console.json; }
+
+  // Only for the eye: what does not come is not shown.
+  void LookCloser() {
+    const std::int64_t now = Now();
+    if (view_.ended() || view_.last().job.state == JobState::kDraft) return;
+    if (!machines_ms_ || now - *machines_ms_ >= kMachinesEveryMs) {
+      machines_ms_ = now;
+      details_.progress.clear();
+      details_.waits.clear();
+      const auto body =
+          context_.client.Get("/v1/machines?limit=" + std::to_string(kMostMachines), kOnce);
+      const auto machines = body ? ParseMachines(*body) : tl::unexpected(body.error());
+      if (machines) AddMachines(details_, machines->machines, view_.last().job.id);
+    }
+    if (!stats_ms_ || now - *stats_ms_ >= kStatsEveryMs) {
+      stats_ms_ = now;
+      if (const auto stats = FetchStats()) details_.causes = FailuresOf(stats->attempts);
+    }
+    view_.SetDetails(details_);
+  }
+
+  std::optional<StatsAnswer> FetchStats() {
+    const auto body = context_.client.Get(JobTarget(job_, "/stats"), kOnce);
+    if (!body) return std::nullopt;
+    auto stats = ParseStats(*body);
+    if (!stats) return std::nullopt;
+    return *std::move(stats);
+  }
+
+  // Of the items that failed; empty if nobody knows.
+  std::string FinalCauses() {
+    if (view_.last().counts.failed == 0) return "";
+    const auto stats = FetchStats();
+    return stats ? CausesText(FailuresOf(stats->outcomes)) : "";
   }
 
   std::optional<int> Miss(const Error& error) {
@@ -114,7 +162,7 @@ class Watcher {
       if (saw_it_run_ && last.job.round == 0) {
         took = context_.around.now_ms() - last.job.created_ms;
       }
-      context_.console.Line(EndText(last, took));
+      context_.console.Line(EndText(last, took, FinalCauses()));
     }
     return ExitOf(last);
   }
@@ -136,6 +184,9 @@ class Watcher {
   bool saw_it_run_ = false;
   bool told_silence_ = false;
   std::optional<std::int64_t> shown_ms_;
+  std::optional<std::int64_t> machines_ms_;
+  std::optional<std::int64_t> stats_ms_;
+  WatchDetails details_;
 };
 
 }  // namespace

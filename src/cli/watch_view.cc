@@ -45,6 +45,13 @@ std::vector<Cell> CountSpans(const Counts& counts) {
   return spans;
 }
 
+std::string MemoryText(const Job& job) {
+  const std::int64_t asked = job.spec.resources.memory_bytes;
+  if (asked == 0 || job.memory_bytes <= asked) return "";
+  return "memory raised to " + BytesText(job.memory_bytes) + " an item: " + BytesText(asked) +
+         " was not enough for many";
+}
+
 }  // namespace
 
 std::string Bar(std::int64_t done, std::int64_t total, std::size_t width, bool colours) {
@@ -127,7 +134,13 @@ std::vector<std::string> WatchView::Hints(std::int64_t now_ms) const {
     default:
       break;
   }
-  if (counts.running > 0 || counts.waiting == 0 || now_ms - idle_since_ms_ < kIdleHintMs) return {};
+  if (job.trial && counts.succeeded == 0 && counts.running > 0 && job.spec.canary > 0) {
+    return {"  on trial: at most " + CountOf(job.spec.canary, "item") +
+            " at a time until one has succeeded"};
+  }
+  const bool held_up = counts.running == 0 && !details_.waits.empty();
+  if (held_up || counts.running > 0 || counts.waiting == 0 || now_ms - idle_since_ms_ < kIdleHintMs)
+    return {};
   return {"  nothing runs: is there a machine with room for it?  tidemill machines"};
 }
 
@@ -151,6 +164,13 @@ std::vector<std::string> WatchView::Frame(std::int64_t now_ms, std::size_t width
     std::vector<Cell> spans = {"  rate " + RateText(*rate)};
     if (const auto left = LeftMs()) spans.emplace_back("   " + DurationText(*left) + " left");
     lines.push_back(FormatSpans(spans, width, colours));
+  }
+  if (const std::string grown = MemoryText(last().job); !grown.empty()) {
+    lines.push_back(Clip("  " + grown, width));
+  }
+  if (!ended()) {
+    for (std::string& line : DetailLines(details_, width, colours))
+      lines.push_back(std::move(line));
   }
   for (const std::string& hint : Hints(now_ms)) {
     lines.push_back(FormatSpans({Cell(hint, Colour::kYellow)}, width, colours));
@@ -182,7 +202,8 @@ bool WatchView::TakeChanged() {
   return std::exchange(shown_, now) != now;
 }
 
-std::string EndText(const JobCounts& ended, std::optional<std::int64_t> took_ms) {
+std::string EndText(const JobCounts& ended, std::optional<std::int64_t> took_ms,
+                    const std::string& causes) {
   const Counts& counts = ended.counts;
   const std::string id = PublicId(ended.job);
   std::string text = id + " " + std::string(JobStateName(ended.job.state)) + ": ";
@@ -194,6 +215,7 @@ std::string EndText(const JobCounts& ended, std::optional<std::int64_t> took_ms)
     if (counts.cancelled > 0) text += ", " + Thousands(counts.cancelled) + " cancelled";
   }
   if (took_ms) text += ", in " + DurationText(*took_ms);
+  if (!causes.empty()) text += "\nCauses:  " + causes;
   if (counts.failed > 0) text += "\nLook:  tidemill items " + id + " --state failed";
   return text;
 }

@@ -6,8 +6,10 @@
 #include <deque>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "cli/watch_details.h"
 #include "model/job.h"
 
 namespace tidemill::cli {
@@ -20,6 +22,8 @@ class WatchView {
   void Add(std::int64_t now_ms, const JobCounts& answer);
   // The server gave none; the reason is for people.
   void AddSilence(std::int64_t now_ms, std::string reason);
+  // What else is known by now.
+  void SetDetails(WatchDetails details) { details_ = std::move(details); }
 
   // A block that is drawn over the one before; every line fits the width. Add must come first.
   std::vector<std::string> Frame(std::int64_t now_ms, std::size_t width, bool colours) const;
@@ -49,14 +53,17 @@ class WatchView {
   std::int64_t idle_since_ms_ = 0;
   std::optional<std::int64_t> silent_since_ms_;
   std::string silence_;
+  WatchDetails details_;
   std::string shown_;
 };
 
 // "━━━━━╺━━━" of so many columns, in the two colours of what is done and what is not.
 std::string Bar(std::int64_t done, std::int64_t total, std::size_t width, bool colours);
 
-// How a job that has ended is told, with the next command to type: one line or two.
-std::string EndText(const JobCounts& ended, std::optional<std::int64_t> took_ms);
+// How a job that has ended is told, with the next command to type: a line or a few. `causes` are
+// those of the items that failed; empty: nobody knows.
+std::string EndText(const JobCounts& ended, std::optional<std::int64_t> took_ms,
+                    const std::string& causes);
 // 0, 1 or 6
 int ExitOf(const JobCounts& ended);
 

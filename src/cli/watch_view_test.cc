@@ -120,6 +120,68 @@ TEST(WatchView, HasChangedOnlyIfTheCountsHave) {
   EXPECT_TRUE(view.TakeChanged());
 }
 
+TEST(WatchView, ShowsProgressAndCausesAndWhatIsWaitedFor) {
+  WatchView view;
+  JobCounts answer = Answer(10, 2, 3, 85);
+  answer.job.spec.resources.memory_bytes = std::int64_t{2} << 30;
+  answer.job.memory_bytes = std::int64_t{4} << 30;
+  view.Add(0, answer);
+  ListedMachine machine;
+  machine.status = MachineStatus{};
+  machine.status->jobs.resize(2);
+  machine.status->jobs[0].job = {7};
+  machine.status->jobs[0].progress = {{17, 400, "epoch 3 of 10"}, {3, 1000, ""}};
+  machine.status->jobs[1].job = {8};
+  machine.status->jobs[1].progress = {{99, 1, "another job's"}};
+  ListedMachine pulling;
+  pulling.status = MachineStatus{};
+  pulling.status->jobs.resize(1);
+  pulling.status->jobs[0].job = {7};
+  pulling.status->jobs[0].waits_for = "pulling its image: 40 %";
+  WatchDetails details;
+  AddMachines(details, {machine, pulling, pulling}, {7});
+  details.causes = FailuresOf(
+      {{"succeeded", 10}, {"failed", 2}, {"out-of-memory", 1'234}, {"lost", 0}, {"total", 1'246}});
+  view.SetDetails(details);
+  EXPECT_EQ(Text(view.Frame(0, 80, false)),
+            "render-7  ━━━━━───────────────────────────────────────────  12 / 100  12 %\n"
+            "  succeeded 10   failed 2   running 3   waiting 85\n"
+            "  memory raised to 4 GiB an item: 2 GiB was not enough for many\n"
+            "  attempts that did not succeed: out of memory 1,234, exit or signal 2\n"
+            "  2 machines are pulling its image: 40 %\n"
+            "  item  3  ━━━━━━━━━━━━━━━━━━━━  100 %\n"
+            "  item 17  ━━━━━━━━────────────  40 %  epoch 3 of 10\n");
+  for (std::size_t width = 20; width < 120; ++width) {
+    for (const std::string& line : view.Frame(0, width, false)) {
+      EXPECT_LE(WidthOf(line), width) << line;
+    }
+  }
+}
+
+TEST(WatchView, ShowsOnlyAFewOfManyThatSayHowFarTheyAre) {
+  ListedMachine machine;
+  machine.status = MachineStatus{};
+  machine.status->jobs.resize(1);
+  machine.status->jobs[0].job = {7};
+  for (int i = 0; i < 8; ++i) machine.status->jobs[0].progress.push_back({9 - i, 1, "\x1b[2J"});
+  WatchDetails details;
+  AddMachines(details, {machine, machine}, {7});
+  const auto lines = DetailLines(details, 80, false);
+  EXPECT_EQ(lines.size(), 5u);
+  EXPECT_TRUE(lines[0].starts_with("  item 2"));
+  EXPECT_EQ(lines[0].find('\x1b'), std::string::npos);
+}
+
+TEST(WatchView, SaysThatAJobIsOnTrial) {
+  WatchView view;
+  JobCounts answer = Answer(0, 0, 20, 80);
+  answer.job.trial = true;
+  view.Add(0, answer);
+  EXPECT_NE(Text(view.Frame(0, 80, false))
+                .find("  on trial: at most 20 items at a time until one has succeeded\n"),
+            std::string::npos);
+}
+
 TEST(Bar, IsFullOnlyWhenAllIsDone) {
   EXPECT_EQ(Bar(0, 10, 4, false), "────");
   EXPECT_EQ(Bar(5, 10, 4, false), "━━──");
@@ -131,16 +193,17 @@ TEST(Bar, IsFullOnlyWhenAllIsDone) {
 TEST(EndText, NamesTheNextStepIfItemsFailed) {
   JobCounts ended = Answer(98, 2, 0, 0);
   ended.job.state = JobState::kFinished;
-  EXPECT_EQ(EndText(ended, 9'000),
+  EXPECT_EQ(EndText(ended, 9'000, "out of memory 2"),
             "render-7 finished: 98 succeeded, 2 failed, in 9 s\n"
+            "Causes:  out of memory 2\n"
             "Look:  tidemill items render-7 --state failed");
   EXPECT_EQ(ExitOf(ended), kFailed);
   ended.counts = {100, 100, 0, 0, 0, 0};
-  EXPECT_EQ(EndText(ended, {}), "render-7 finished: all 100 items succeeded");
+  EXPECT_EQ(EndText(ended, {}, ""), "render-7 finished: all 100 items succeeded");
   EXPECT_EQ(ExitOf(ended), kDone);
   ended.job.state = JobState::kCancelled;
   ended.counts = {100, 90, 0, 0, 0, 10};
-  EXPECT_EQ(EndText(ended, {}), "render-7 cancelled: 90 succeeded, 0 failed, 10 cancelled");
+  EXPECT_EQ(EndText(ended, {}, ""), "render-7 cancelled: 90 succeeded, 0 failed, 10 cancelled");
   EXPECT_EQ(ExitOf(ended), kCancelled);
 }
 

@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <fstream>
 #include <memory>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -17,6 +18,7 @@
 #include <CLI/CLI.hpp>
 
 #include "agent/agent.h"
+#include "agent/room.h"
 #include "agent/shell/http_link.h"
 #include "agent/shell/log_files.h"
 #include "agent/shell/machine.h"
@@ -50,6 +52,7 @@ struct Flags {
   std::string join_token_file;
   double cpus = 0;
   std::string memory;
+  std::vector<std::string> devices;
 };
 
 int Refuse(const std::string& why) {
@@ -92,6 +95,29 @@ Result<std::string> ReadJoinToken(const Flags& flags) {
   return token;
 }
 
+// "KIND=PATH": a device of the machine that one container has at a time.
+Result<std::vector<MachineDevice>> DevicesOf(const std::vector<std::string>& texts) {
+  std::vector<MachineDevice> devices;
+  std::set<std::string> paths;
+  for (const std::string& text : texts) {
+    const std::size_t sign = text.find('=');
+    const std::string kind = text.substr(0, sign);
+    const std::string path = sign == std::string::npos ? "" : text.substr(sign + 1);
+    if (!IsDeviceKind(kind) || kind == kWholeMachine || path.empty() || path.front() != '/') {
+      return Fail(Code::kInvalid, "--device: not like nvidia.com/gpu=/dev/nvidia0: " + text);
+    }
+    std::error_code error;
+    if (!std::filesystem::exists(path, error)) {
+      return Fail(Code::kInvalid, "--device: there is no " + path);
+    }
+    if (!paths.insert(path).second) {
+      return Fail(Code::kInvalid, "--device: " + path + " is given twice");
+    }
+    devices.push_back({kind, path});
+  }
+  return devices;
+}
+
 Result<AgentOptions> OptionsOf(const Flags& flags, const StateFolder& folder) {
   AgentOptions options;
   options.machine = flags.machine.empty() ? MachineName() : flags.machine;
@@ -109,6 +135,9 @@ Result<AgentOptions> OptionsOf(const Flags& flags, const StateFolder& folder) {
     if (!bytes) return Fail(Code::kInvalid, "--memory: not a size such as 16GiB");
     options.shape.memory_bytes = *bytes;
   }
+  TIDEMILL_TRY(options.devices, DevicesOf(flags.devices));
+  options.shape.devices = CountDevices(options.devices);
+  options.disk_trouble = [path = flags.state] { return DiskTrouble(path); };
   options.pass = folder.pass();
   options.run = folder.run();
   return options;
@@ -166,8 +195,18 @@ int Run(const Flags& flags) {
   };
   loop.OnSignal({SIGTERM, SIGINT}, [&](int signal) {
     if (std::exchange(leaving, true)) std::_Exit(128 + signal);
-    loop.After(std::chrono::seconds(20), [&loop] { loop.Stop(); });
+    const AgentLimits& limits = options->limits;
+    loop.After(limits.leave_grace + limits.leave_time + std::chrono::seconds(10),
+               [&loop] { loop.Stop(); });
     agent.Leave([&] { logs.Flush(stop_when_empty); });
+  });
+  // For an upgrade: what runs goes on, and the agent that is started next takes it over. Nothing is
+  // destroyed, because that would end the containers.
+  loop.OnSignal({SIGUSR1}, [&](int) {
+    logs.Flush([&log] {
+      log.Info("agent.stopped", {{"reason", "what runs is left for the next agent"}});
+      std::_Exit(kDone);
+    });
   });
   loop.Run();
   log.Info("agent.stopped");
@@ -184,7 +223,9 @@ int Main(int argc, char** argv) {
   app.set_version_flag("--version", std::string("tidemill-agent ") + TIDEMILL_VERSION);
   app.footer(
       "Example:\n  tidemill-agent --server https://batch.example --state "
-      "/var/lib/tidemill-agent \\\n      --join-token-file /etc/tidemill/join.token\n");
+      "/var/lib/tidemill-agent \\\n      --join-token-file /etc/tidemill/join.token\n\n"
+      "SIGTERM ends what runs and gives it back. SIGUSR1 leaves it running, for the agent that is\n"
+      "started next on the same state folder to take over: an upgrade.\n");
   app.add_option("--server", flags.servers, "A server's URL; may be given again")->required();
   app.add_option("--ca", flags.ca, "Who vouches for an https server; else whom the system believes")
       ->type_name("FILE")
@@ -204,6 +245,9 @@ int Main(int argc, char** argv) {
   app.add_option("--cpus", flags.cpus, "Use no more processors than this")
       ->check(CLI::Range(0.001, 1'000'000.0));
   app.add_option("--memory", flags.memory, "Use no more memory than this, such as 16GiB");
+  app.add_option("--device", flags.devices,
+                 "A device that items may ask for, each for itself; may be given again")
+      ->type_name("KIND=PATH");
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

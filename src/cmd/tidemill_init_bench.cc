@@ -38,6 +38,9 @@ struct Flags {
   int driver_core = -1;
   double ratio_least = 0;
   int bare_loops = 0;
+  std::string loop_program;
+  std::string batch = "64";
+  double rate_least = 0;
 };
 
 [[noreturn]] void Give(const std::string& what) {
@@ -120,6 +123,14 @@ class Init {
     return ticks / static_cast<double>(sysconf(_SC_CLK_TCK));
   }
 
+  // Makes it a loop.
+  void Load() {
+    const std::vector<std::string_view> argv = {flags_.loop_program, flags_.batch};
+    const std::string program = *frame::EncodeProgram({.argv = argv});
+    if (send(socket_, program.data(), program.size(), MSG_NOSIGNAL) < 0) Give("send");
+    is_loop_ = true;
+  }
+
   void Run(int items) {
     sent_ = ended_ = 0;
     while (ended_ < items) {
@@ -132,7 +143,12 @@ class Init {
   void Send(int count) {
     std::string bytes;
     const std::vector<std::string_view> argv(flags_.item.begin(), flags_.item.end());
-    for (int i = 0; i < count; ++i) bytes += *frame::EncodeRun(++number_, {.argv = argv});
+    for (int i = 0; i < count; ++i) {
+      ++number_;
+      const std::string json = "{\"item\":" + std::to_string(number_) + "}";
+      bytes += is_loop_ ? *frame::EncodeItem(number_, {.name = number_, .json = json})
+                        : *frame::EncodeRun(number_, {.argv = argv});
+    }
     sent_ += count;
     if (send(socket_, bytes.data(), bytes.size(), MSG_NOSIGNAL) < 0) Give("send");
   }
@@ -142,12 +158,15 @@ class Init {
     const ssize_t size = recv(socket_, bytes, sizeof(bytes), 0);
     if (size <= 0) Give("init is gone");
     reader_.Feed({bytes, static_cast<std::size_t>(size)});
+    std::string heard;
     while (const auto got = reader_.Next()) {
       if (got->kind != frame::Kind::kEnd) continue;
       const auto end = frame::DecodeEnd(got->payload);
       if (!end || end->exit + end->signal + end->error != 0) Give("the item failed");
+      heard += frame::EncodeHeard(got->number);
       ++ended_;
     }
+    if (send(socket_, heard.data(), heard.size(), MSG_NOSIGNAL) < 0) Give("send");
     if (reader_.broken()) Give("no frames");
   }
 
@@ -156,6 +175,7 @@ class Init {
   int socket_ = -1;
   pid_t pid_ = 0;
   std::uint64_t number_ = 0;
+  bool is_loop_ = false;
   int sent_ = 0;
   int ended_ = 0;
   frame::Reader reader_{frame::Reader::Side::kAgent};
@@ -219,6 +239,25 @@ int Measure(Flags& flags) {
   return Median(ratios) >= flags.ratio_least ? 0 : 1;
 }
 
+// Items a second that init hands to a program of a loop and settles.
+int MeasureLoop(Flags flags) {
+  constexpr int kAhead = 1024;  // what init lets wait
+  flags.ahead = kAhead;
+  PinTo(flags.driver_core < 0 ? flags.core : flags.driver_core);
+  Init init(flags);
+  init.Load();
+  init.Run(kAhead);  // it is started
+  std::vector<double> rates;
+  for (int round = 0; round < flags.rounds; ++round) {
+    rates.push_back(flags.items / Seconds([&] { init.Run(flags.items); }));
+  }
+  const double cpu = init.CpuSeconds();
+  const double items = static_cast<double>(flags.items) * flags.rounds + kAhead;
+  std::printf("loop, batches of %s: %.0f items/s (median of %d); init %.2f us of cpu an item\n",
+              flags.batch.c_str(), Median(rates), flags.rounds, 1e6 * cpu / items);
+  return Median(rates) >= flags.rate_least ? 0 : 1;
+}
+
 // Bare loops side by side, each on a core of its own: what this machine can do at most.
 int MeasureBare(Flags flags) {
   std::vector<char*> argv;
@@ -261,6 +300,11 @@ int main(int argc, char** argv) {
   app.add_option("--least", flags.ratio_least, "fail below this ratio")->capture_default_str();
   app.add_option("--bare-loops", flags.bare_loops,
                  "no init: so many bare loops at once, each on its core, --items each");
+  app.add_option("--loop", flags.loop_program,
+                 "a program of a loop, which takes the size of its batches as argument");
+  app.add_option("--batch", flags.batch, "the size of its batches")->capture_default_str();
+  app.add_option("--least-rate", flags.rate_least, "of a loop: fail below so many items a second");
   CLI11_PARSE(app, argc, argv);
+  if (!flags.loop_program.empty()) return tidemill::MeasureLoop(flags);
   return flags.bare_loops > 0 ? tidemill::MeasureBare(flags) : tidemill::Measure(flags);
 }
