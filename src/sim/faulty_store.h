@@ -45,6 +45,15 @@ class FaultyStore : public Store {
   Result<Job> CancelJob(JobId id) override {
     return Call([&] { return store_.CancelJob(id); });
   }
+  Result<void> EndTrial(JobId id) override {
+    return Call([&] { return store_.EndTrial(id); });
+  }
+  Result<void> PauseTrial(JobId id, const std::string& reason) override {
+    return Call([&] { return store_.PauseTrial(id, reason); });
+  }
+  Result<void> RaiseMemory(JobId id, std::int64_t bytes) override {
+    return Call([&] { return store_.RaiseMemory(id, bytes); });
+  }
   Result<Reopened> ReopenJob(JobId id, const ReopenWhich& which) override {
     return Call([&] { return store_.ReopenJob(id, which); });
   }
@@ -63,6 +72,12 @@ class FaultyStore : public Store {
   }
   Result<void> Drain(SessionId id, const std::string& project) override {
     return Call([&] { return store_.Drain(id, project); });
+  }
+  Result<void> PutAside(SessionId id, const std::string& reason) override {
+    return Call([&] { return store_.PutAside(id, reason); });
+  }
+  Result<std::vector<Record>> ListRecords() override {
+    return Call([&] { return store_.ListRecords(); });
   }
   Result<ExchangeResult> Run(const Exchange& exchange) override {
     return Call([&] { return store_.Run(exchange); });

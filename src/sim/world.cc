@@ -145,11 +145,12 @@ void World::Insist(std::function<bool()> call) {
 // As a client does it: each call again until it is answered, with the same key and part numbers.
 void World::Submit(const PlannedJob& planned, std::size_t number) {
   Insist([this, &planned, number] {
-    NewJob job{
-        .project = "default",
-        .key = "job-" + std::to_string(number),
-        .spec = {
-            .name = "sim", .resources = {1000, 0}, .retries = planned.retries, .document = "{}"}};
+    NewJob job;
+    job.project = "default";
+    job.key = "job-" + std::to_string(number);
+    job.spec.name = "sim";
+    job.spec.retries = planned.retries;
+    job.spec.document = "{}";
     const Result<Job> created = faulty_.CreateJob(job);
     if (!created) return false;
     for (std::size_t i = 0; i < planned.parts.size(); ++i) {
