@@ -62,6 +62,7 @@ function(tidemill_add_library module)
   tidemill_flat_name(${module} flat)
   tidemill_glob(${module} *.cc sources)
   list(FILTER sources EXCLUDE REGEX "_(test|fuzz)\\.cc$")
+  list(FILTER sources EXCLUDE REGEX "/main\\.cc$")  # init's: as a library it is for tests alone
   tidemill_glob(${module} *.h headers)
   if(module STREQUAL "store/postgres")
     tidemill_embed_migrations(${module}/migrations generated)
@@ -161,6 +162,10 @@ function(tidemill_add_init)
   target_compile_options(tidemill-init PRIVATE -fno-sanitize=all -fno-exceptions -fno-rtti -O2)
   target_link_options(tidemill-init PRIVATE -fno-sanitize=all -static)
   add_dependencies(programs tidemill-init)
+  # What plays the program of a loop in tests; static, as it runs in any image.
+  add_executable(loop-probe EXCLUDE_FROM_ALL ${CMAKE_SOURCE_DIR}/tests/images/loop_probe.cc)
+  target_compile_options(loop-probe PRIVATE -fno-sanitize=all -O2)
+  target_link_options(loop-probe PRIVATE -fno-sanitize=all -static)
 endfunction()
 
 # Links the whole library with nothing but what the table gives it, so that a missing dependency
@@ -222,9 +227,10 @@ function(tidemill_add_test module)
   tidemill_libraries("${module};${included}" libraries)
   add_executable(${flat}_test ${sources})
   if(TARGET tidemill-init AND module MATCHES "^(init|engine/)")
-    add_dependencies(${flat}_test tidemill-init)
+    add_dependencies(${flat}_test tidemill-init loop-probe)
     target_compile_definitions(${flat}_test PRIVATE
-      TIDEMILL_INIT="$<TARGET_FILE:tidemill-init>")
+      TIDEMILL_INIT="$<TARGET_FILE:tidemill-init>"
+      TIDEMILL_LOOP_PROBE="$<TARGET_FILE:loop-probe>")
   endif()
   target_include_directories(${flat}_test PRIVATE ${CMAKE_CURRENT_SOURCE_DIR})
   target_link_libraries(${flat}_test PRIVATE ${libraries} GTest::gtest_main)

@@ -5,6 +5,7 @@ import resource
 from typing import Any, Dict, List
 
 LABEL = "tidemill.agent"
+DEVICES = "tidemill.devices"
 PIDS = 4096
 SECRETS = "/run/tidemill/secrets"  # of jobs that have secret files
 OPEN_FILES = min(65536, resource.getrlimit(resource.RLIMIT_NOFILE)[1])
@@ -13,7 +14,7 @@ MASKED = {"/proc/acpi", "/proc/kcore", "/proc/keys", "/proc/latency_stats", "/pr
 READ_ONLY = {"/proc/bus", "/proc/fs", "/proc/irq", "/proc/sys", "/proc/sysrq-trigger"}
 # What would give a container something of the machine, or let it go on by itself.
 MUST_BE_EMPTY = [
-    "Binds", "CapAdd", "Devices", "DeviceCgroupRules", "DeviceRequests", "ExtraHosts", "GroupAdd",
+    "Binds", "CapAdd", "DeviceCgroupRules", "DeviceRequests", "ExtraHosts", "GroupAdd",
     "Links", "OomKillDisable", "PidMode", "PortBindings", "Privileged", "PublishAllPorts",
     "Sysctls", "UTSMode", "UsernsMode", "VolumesFrom", "CgroupParent",
 ]  # fmt: skip
@@ -35,6 +36,16 @@ def mounts_wrong(mounts: List[Dict[str, Any]]) -> List[str]:
     if not run.endswith("/run") or scratch != f"{folder}/scratch" or "/containers/" not in run:
         wrong.append(f"it mounts folders that are not its own: {sources}")
     return wrong
+
+
+def devices_wrong(container: Dict[str, Any]) -> List[str]:
+    """The devices of its spec, which a label names, and none that it may make nodes for."""
+    asked = container["Config"]["Labels"].get(DEVICES, "").split()
+    expected = [(path, path, "rw") for path in asked]
+    devices = container["HostConfig"].get("Devices") or []
+    names = ("PathOnHost", "PathInContainer", "CgroupPermissions")
+    found = [tuple(device[name] for name in names) for device in devices]
+    return [] if found == expected else [f"Devices are {found}, and its label names {asked}"]
 
 
 def policy_wrong(host: Dict[str, Any]) -> List[str]:
@@ -76,4 +87,4 @@ def wrong_with(container: Dict[str, Any]) -> List[str]:
         wrong.append("paths of /proc are not hidden")
     if container["Config"]["Entrypoint"] != ["/.tidemill/init"]:
         wrong.append(f"Entrypoint is {container['Config']['Entrypoint']}")
-    return wrong + mounts_wrong(container["Mounts"]) + policy_wrong(host)
+    return wrong + mounts_wrong(container["Mounts"]) + policy_wrong(host) + devices_wrong(container)

@@ -12,6 +12,7 @@ usage: test_images.py SOCKET
   tidemill-test/nothing      an image without a command
   tidemill-test/probe        the same with /probe, which tries to get out; once more with setuid
   tidemill-test/probe-user   the same with a USER
+  tidemill-test/loop         the same with /loop-probe, which takes items of a loop
   tidemill-test/debian-like  a minimal Debian; made once and kept in the user's cache folder
 """
 
@@ -176,6 +177,9 @@ def make_all(path: str, debian: bool = True) -> None:
             import_image(path, f"tidemill-test/{kind}", busybox, changes)
     if not has_image(path, "tidemill-test/probe-user"):
         make_probes(path)
+    if not has_image(path, "tidemill-test/loop"):
+        probe = compiled(SOURCES / "loop_probe.cc")
+        import_image(path, "tidemill-test/loop", busybox_tar([("loop-probe", probe, 0o755)]))
     if debian and not has_image(path, "tidemill-test/debian-like"):
         with open(debian_tar(), "rb") as tar:
             import_image(path, "tidemill-test/debian-like", tar, ["CMD " + json_words("/bin/true")])

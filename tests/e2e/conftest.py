@@ -53,6 +53,9 @@ def docker(_engine):
         _engine.kill9()
         _engine.start()
     yield _engine
+    # Containers outlive an agent that was killed, for the next one to take them over.
+    for name in _engine.containers("tidemill.agent"):
+        test_images.call(_engine.socket, "DELETE", f"/containers/{name}?force=true")
     assert _engine.wrong() == []
 
 

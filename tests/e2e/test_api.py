@@ -46,6 +46,11 @@ def test_the_document_is_sound():
         assert needs == "none" or "401" in operation["responses"], where
 
 
+def counted(causes):
+    """Those that are not zero."""
+    return {cause: count for cause, count in causes.items() if count > 0}
+
+
 def test_a_job_from_its_draft_to_its_end(client):
     request = {"name": "render", "key": "k", "spec": {"image": "a/b:3", "retries": 0}}
     created = client.call("POST", "/v1/jobs", request)
@@ -115,7 +120,7 @@ def test_a_job_from_its_draft_to_its_end(client):
     assert failed == {"items": [{"item": 4, "state": "failed", "text": "scène 4"}]}
 
     stats = client.ok("GET", f"{path}/stats")
-    assert stats["outcomes"] == {"succeeded": 4, "failed": 1, "lost": 0, "timeout": 0, "total": 5}
+    assert counted(stats["outcomes"]) == {"succeeded": 4, "failed": 1, "total": 5}
     assert stats["duration_ms"]["count"] == 5 and stats["duration_ms"]["max"] == 104
     assert 96 <= stats["duration_ms"]["p50"] <= 104
     assert sum(bucket["count"] for bucket in stats["duration_ms"]["buckets"]) == 5
@@ -352,7 +357,7 @@ def test_items_come_with_their_outcomes(client):
 
     # Nothing is rolled up yet, but the attempts show.
     stats = client.ok("GET", f"{path}/stats")
-    assert stats["attempts"] == {"succeeded": 1, "failed": 0, "lost": 0, "timeout": 1, "total": 2}
+    assert counted(stats["attempts"]) == {"succeeded": 1, "timeout": 1, "total": 2}
     assert stats["cpu_millis"]["count"] == 2 and stats["cpu_millis"]["max"] == 1500
     assert stats["partial"] is False
 
@@ -409,11 +414,14 @@ def test_a_job_that_an_agent_cannot_run_is_paused(client):
     nothing = {"cpus": 0, "memory": 0}
     trouble = {"job": job["number"], "reason": "no such image: a/b:3"}
     stranger.sync(troubles=[{**trouble, "reason": "a lie"}], free=nothing)
+    assert client.ok("GET", f"/v1/jobs/{job['id']}")["state"] == "active"
+    # One machine may be at fault itself; if it is the only one, its word is enough.
+    stranger.sync(leaving=True)
     back = {"lease": lease["lease"], "seq": 0, "back": lease["items"]}
     agent.sync(troubles=[trouble], settlements=[back], free=nothing)
     client.state_is(job, "paused")
     path = f"/v1/jobs/{job['id']}"
-    assert client.ok("GET", path)["reason"] == "no such image: a/b:3"
+    assert client.ok("GET", path)["reason"] == "no such image: a/b:3 (one machine says so)"
     assert "reason" not in client.ok("POST", f"{path}/resume")
     assert "reason" not in client.ok("POST", f"{path}/pause")
 

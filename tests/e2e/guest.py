@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A small virtual machine with a kernel of its own, for what this machine's kernel is not.
+
+Debian's cloud kernel, started by qemu without any disk: a root folder in memory with busybox and
+what the test brings. It has version 2 of control groups. Without hardware virtualisation it boots
+in seconds all the same.
+"""
+
+import pathlib
+import shutil
+import stat
+import subprocess
+import tempfile
+from typing import Dict, List
+
+from env import ends_with_us
+from guest_kernel import KERNEL, MODULES
+
+OVER = "guest: over"
+INIT = f"""#!/bin/busybox sh
+/bin/busybox --install -s /bin
+mount -t proc none /proc
+mount -t sysfs none /sys
+mount -t devtmpfs none /dev
+mount -t cgroup2 none /sys/fs/cgroup
+mount -t tmpfs none /tmp
+for module in {" ".join(MODULES)}; do insmod /modules/$module.ko; done
+ip link set lo up
+ip address add 10.0.2.15/24 dev eth0
+ip link set eth0 up
+sh /script
+echo "{OVER} $?"
+poweroff -f
+"""
+
+
+def _entry(name: str, mode: int, content: bytes, number: int) -> bytes:
+    """One file of a cpio archive of the kind 'newc', which the kernel reads."""
+    fields = [number, mode, 0, 0, 1, 0, len(content), 0, 0, 0, 0, len(name) + 1, 0]
+    head = b"070701" + b"".join(b"%08X" % field for field in fields) + name.encode() + b"\0"
+    head += b"\0" * (-len(head) % 4)
+    return head + content + b"\0" * (-len(content) % 4)
+
+
+def _archive(files: Dict[str, bytes]) -> bytes:
+    folders = {"proc", "sys", "dev", "tmp", "run", "bin", "var", "root"}
+    for name in files:
+        folders |= {str(parent) for parent in pathlib.PurePath(name).parents if parent.name}
+    parts = [
+        _entry(name, stat.S_IFDIR | 0o755, b"", n) for n, name in enumerate(sorted(folders), 1)
+    ]
+    for number, (name, content) in enumerate(files.items(), 1000):
+        parts.append(_entry(name, stat.S_IFREG | 0o755, content, number))
+    parts.append(_entry("TRAILER!!!", 0, b"", 0))
+    return b"".join(parts)
+
+
+def with_libraries(program: str) -> Dict[str, pathlib.Path]:
+    """A program of this machine and what it is linked with, at the paths they have here."""
+    found = {program.lstrip("/"): pathlib.Path(program)}
+    listed = subprocess.run(["ldd", program], capture_output=True, text=True).stdout
+    for word in listed.split():
+        if word.startswith("/"):
+            found[word.lstrip("/")] = pathlib.Path(word)
+    return found
+
+
+class Guest:
+    """One run of a script in a machine of its own. It ends with the `with` block.
+
+    `ports` are what it reaches of this machine's loopback, by the port at its own loopback. Tests
+    run in a network of their own, so there is nothing else to be reached.
+    """
+
+    def __init__(
+        self,
+        folder: pathlib.Path,
+        script: str,
+        files: Dict[str, pathlib.Path],
+        ports: Dict[int, int],
+    ) -> None:
+        self.out = folder / "guest.out"
+        content = {"init": INIT.encode()}
+        # The other end of the wire is this machine's loopback.
+        passes = [f"nc -ll -p {port} -e nc 10.0.2.2 {there} &" for port, there in ports.items()]
+        content["script"] = "\n".join([*passes, script]).encode()
+        content["bin/busybox"] = pathlib.Path(shutil.which("busybox") or "").read_bytes()
+        for module in MODULES:
+            content[f"modules/{module}.ko"] = (KERNEL / f"{module}.ko").read_bytes()
+        for name, path in files.items():
+            content[name] = path.read_bytes()
+        archive = folder / "initramfs"
+        archive.write_bytes(_archive(content))
+        command = ["qemu-system-x86_64", "-accel", "tcg,thread=multi", "-cpu", "max", "-m", "3072"]
+        command += ["-smp", "2", "-nographic", "-nodefaults", "-serial", "stdio", "-no-reboot"]
+        command += ["-netdev", "user,id=net", "-device", "virtio-net-pci,netdev=net,romfile="]
+        command += ["-kernel", str(KERNEL / "vmlinuz"), "-initrd", str(archive)]
+        command += ["-append", "console=ttyS0 quiet loglevel=0 panic=-1"]
+        with self.out.open("wb") as out:
+            self._process = subprocess.Popen(
+                ends_with_us(command, "SIGKILL"),
+                stdin=subprocess.DEVNULL,
+                stdout=out,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+
+    def lines(self) -> List[str]:
+        text = self.out.read_bytes().decode(errors="replace")
+        return [line.strip() for line in text.splitlines()]
+
+    def must_run(self) -> None:
+        assert self._process.poll() is None, "\n".join(self.lines()[-60:])
+
+    def wait(self, timeout_s: float) -> List[str]:
+        """Until its script is over; what it printed."""
+        self._process.wait(timeout_s)
+        assert any(line.startswith(OVER) for line in self.lines()), "\n".join(self.lines()[-60:])
+        return self.lines()
+
+    def kill9(self) -> None:
+        if self._process.poll() is None:
+            self._process.kill()
+            self._process.wait(30)
+
+    def __enter__(self) -> "Guest":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.kill9()

@@ -1,0 +1,367 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What becomes of items: causes, budgets, retries, bad machines, jobs that are paused.
+
+An item finds out which machine it is on by the path that its scratch folder is mounted from.
+"""
+
+import json
+import os
+import signal
+import time
+
+import pytest
+import test_images
+from agents import Agent, submit
+from conserved import done_share, outcomes
+from env import alive, wait_until
+from load import show, wait_for_end
+
+SHELL = {"image": "tidemill-test/alpine-like", "resources": {"cpus": 1, "memory": "64MiB"}}
+ON_M1 = "grep -q m1-state /proc/self/mountinfo"
+
+
+def sh(script, **more):
+    return {**SHELL, "command": ["busybox", "sh", "-c", script], **more}
+
+
+@pytest.fixture
+def fleet(env, docker):
+    """Makes agents that end with the test."""
+    started = []
+
+    def start(name, *flags):
+        agent = Agent(env.folder, name, env.servers, *flags, docker=docker.socket)
+        started.append(agent)
+        return agent.start()
+
+    env.server("--session-seconds", "10")
+    yield start
+    for agent in started:
+        agent.kill9()
+
+
+@pytest.fixture
+def http(env, fleet):
+    return env.servers[-1].http
+
+
+def items_of(http, job):
+    return http.get(f"/v1/jobs/{job}/items?outcomes=true&limit=1000").json()["items"]
+
+
+def causes_of(http, job):
+    """How many attempts ended with each cause, all of them."""
+    return http.get(f"/v1/jobs/{job}/stats").json()["attempts"]
+
+
+def rolled_up(http, job, succeeded):
+    causes = causes_of(http, job)
+    return causes if causes["succeeded"] == succeeded and causes["total"] > 0 else None
+
+
+def machines(http):
+    return {each["machine"]: each for each in http.get("/v1/machines").json()["machines"]}
+
+
+# --- budgets ---
+
+
+def test_memory_has_a_budget_of_its_own_and_the_job_learns(env, http, fleet):
+    fleet("m1", "--cpus", "2", "--memory", "2GiB")
+    needs_150m = "busybox head -c 150000000 /dev/zero | busybox tail -c 150000000 | busybox wc -c"
+    resources = {"cpus": 1, "memory": {"start": "64MiB", "max": "512MiB"}}
+    job = submit(
+        http, sh(f"set -e; test $({needs_150m}) = 150000000", resources=resources, retries=0), 60
+    )
+    shown = wait_for_end(http, job, 300)
+    # There are no retries: none was used for memory.
+    assert shown["counts"]["succeeded"] == 60, shown
+    assert outcomes(env) == 60
+    causes = wait_until("the roll-up", lambda: rolled_up(http, job, 60), 30)
+    # The first ones step up from 64 to 128 and 256 MiB; the job learns, and the later ones start
+    # there.
+    assert 2 <= causes["out-of-memory"] < 60, causes
+    assert shown["memory_bytes"] == 256 << 20, shown
+    last = items_of(http, job)[-1]["outcome"]
+    assert last["cause"] == "succeeded" and last["memory_bytes"] > 150_000_000
+
+
+def test_an_item_that_needs_more_than_it_may_have_fails_for_that(http, fleet):
+    fleet("m1", "--cpus", "1", "--memory", "1GiB")
+    resources = {"cpus": 1, "memory": {"start": "32MiB", "max": "100MiB"}}
+    job = submit(http, sh("busybox tail /dev/zero", resources=resources, retries=5), 1)
+    assert wait_for_end(http, job, 120)["counts"]["failed"] == 1
+    assert items_of(http, job)[0]["outcome"]["cause"] == "out-of-memory"
+    # 32, 64, 100 MiB, and no retry beside them.
+    causes = wait_until("the roll-up", lambda: rolled_up(http, job, 0), 30)
+    assert causes["out-of-memory"] == causes["total"] == 3
+
+
+def test_retry_rules_go_by_exit_code(http, fleet):
+    fleet("m1", "--cpus", "2")
+    script = "exit $TIDEMILL_ITEM"
+    rules = {"on": [75], "wait": "10ms"}
+    job = submit(http, sh(script, retries=2, retry=rules, canary=0), ["75", "76", "2"])
+    wait_for_end(http, job, 120)
+    assert [each["outcome"]["attempt"] for each in items_of(http, job)] == [3, 1, 1]
+    rules = {"never": [2], "wait": "10ms"}
+    job = submit(http, sh(script, retries=2, retry=rules, canary=0), ["75", "76", "2"])
+    wait_for_end(http, job, 120)
+    assert [each["outcome"]["attempt"] for each in items_of(http, job)] == [3, 3, 1]
+
+
+def test_a_retry_waits_without_holding_a_slot(http, fleet):
+    fleet("m1", "--cpus", "1")
+    once = "test $TIDEMILL_ATTEMPT -gt 1 || exit 1"
+    job = submit(http, sh(once, retries=1, retry={"wait": "6s"}), 1, name="waits")
+    wait_until("a failed attempt", lambda: items_of(http, job)[0].get("attempts") == 1, 60)
+    assert show(http, job)["counts"]["waiting"] == 1
+    begin = time.monotonic()
+    other = submit(http, sh("true"), 20, name="goes")
+    wait_for_end(http, other, 60)
+    assert time.monotonic() - begin < 6 and show(http, job)["counts"]["waiting"] == 1
+    assert wait_for_end(http, job, 60)["counts"]["succeeded"] == 1
+
+
+# --- machines ---
+
+
+def test_a_retry_prefers_another_machine(http, fleet):
+    fleet("m1", "--cpus", "1")
+    fleet("m2", "--cpus", "1")
+    job = submit(http, sh(f"{ON_M1} && exit 1; exit 0", retries=1, retry={"wait": "10ms"}), 2)
+    # With one retry all succeed only if none went to the bad machine twice.
+    assert wait_for_end(http, job, 120)["counts"]["succeeded"] == 2
+
+
+def test_a_bad_machine_is_put_aside_and_says_why(env, http, fleet):
+    for name in ("m1", "m2", "m3"):
+        fleet(name, "--cpus", "1")
+    script = f"{ON_M1} && exit 1; sleep 0.2"
+    job = submit(http, sh(script, retries=8, retry={"wait": "10ms"}, canary=0), 200)
+    aside = wait_until("m1 to be put aside", lambda: machines(http)["m1"].get("aside"), 120)
+    assert "succeeded on other machines" in aside
+    assert wait_for_end(http, job, 180)["counts"]["succeeded"] == 200
+    assert not machines(http)["m2"].get("aside") and not machines(http)["m3"].get("aside")
+    assert outcomes(env) == 200
+
+
+def test_items_that_fail_everywhere_put_no_machine_aside(http, fleet):
+    for name in ("m1", "m2", "m3"):
+        fleet(name, "--cpus", "1")
+    job = submit(http, sh("exit 1", retries=1, retry={"wait": "10ms"}, canary=0), 60)
+    assert wait_for_end(http, job, 120)["counts"]["failed"] == 60
+    assert not any(each.get("aside") for each in machines(http).values())
+
+
+# --- the canary ---
+
+
+def test_a_job_that_only_fails_is_paused_before_it_costs_money(http, fleet):
+    for name in ("m1", "m2"):
+        fleet(name, "--cpus", "2")
+    job = submit(http, sh("exit 3", retries=0), 1000)
+    shown = wait_until("the pause", lambda: paused(http, job), 60)
+    assert "exit code 3" in shown["reason"] and "20" in shown["reason"], shown
+    # What is shown may be a second old.
+    wait_until("what ran to end", lambda: show(http, job)["counts"]["failed"] >= 20, 30)
+    counts = wait_until("no other to run", lambda: still(http, job), 30)
+    assert 20 <= counts["failed"] <= 40, counts
+    assert http.post(f"/v1/jobs/{job}/resume").status == 200
+    # Somebody has looked: it goes on to its end.
+    assert wait_for_end(http, job, 120)["counts"]["failed"] == 1000
+
+
+def still(http, job):
+    """The counts, if nothing has changed for two seconds."""
+    before = show(http, job)["counts"]
+    time.sleep(2)
+    return before if show(http, job)["counts"] == before else None
+
+
+def paused(http, job):
+    shown = show(http, job)
+    return shown if shown["state"] == "paused" else None
+
+
+def test_a_canary_can_be_turned_off_and_lets_others_pass(http, fleet):
+    fleet("m1", "--cpus", "2")
+    job = submit(http, sh("exit 3", canary=0, retries=0), 100, name="off")
+    mixed = submit(http, sh("exit $((TIDEMILL_INDEX % 2))", retries=0), 100, name="mixed")
+    assert wait_for_end(http, job, 60)["counts"]["failed"] == 100
+    assert wait_for_end(http, mixed, 60)["counts"]["failed"] == 50
+
+
+# --- slots ---
+
+
+def limits_of(docker):
+    """The processors and memory that all containers of agents may use now, and how many."""
+    found = []
+    for name in docker.containers("tidemill.agent"):
+        try:
+            text = test_images.call(docker.socket, "GET", f"/containers/{name}/json")
+        except RuntimeError:
+            continue
+        config = json.loads(text)["HostConfig"]
+        found.append((config["NanoCpus"] / 1e9, config["Memory"]))
+    return found
+
+
+def test_nothing_is_oversubscribed(http, fleet, docker):
+    fleet("m1", "--cpus", "2", "--memory", "1GiB")
+    jobs = []
+    for cpus, memory in ((0.25, "64MiB"), (0.5, "300MiB"), (1, "100MiB"), (2, "1GiB")):
+        spec = sh("sleep 0.3", resources={"cpus": cpus, "memory": memory})
+        jobs.append(submit(http, spec, 24))
+    whole = submit(http, sh("sleep 0.3", resources="machine"), 2, name="whole")
+    jobs.append(whole)
+    most, together = 0, 0
+
+    def over():
+        nonlocal most, together
+        limits = limits_of(docker)
+        assert sum(cpus for cpus, _ in limits) <= 2 + 1e-9, limits
+        assert sum(memory for _, memory in limits) <= 1 << 30, limits
+        most = max(most, len(limits))
+        together = max(together, len(set(limits)))
+        return all(show(http, job)["state"] == "finished" for job in jobs)
+
+    wait_until("all jobs to end", over, 300)
+    # Packed: several at a time, and of several jobs.
+    assert most >= 4 and together >= 2, (most, together)
+    for job in jobs:
+        assert show(http, job)["counts"]["failed"] == 0
+
+
+def test_devices_belong_to_one_item_at_a_time(http, fleet, docker):
+    flags = ("--device", "example.com/zero=/dev/zero", "--device", "example.com/zero=/dev/full")
+    fleet("m1", "--cpus", "4", *flags)
+    resources = {"cpus": 1, "memory": "64MiB", "devices": {"example.com/zero": 1}}
+    job = submit(http, sh("sleep 0.2", resources=resources), 12)
+    seen = []
+
+    def over():
+        for name in docker.containers("tidemill.agent"):
+            try:
+                text = test_images.call(docker.socket, "GET", f"/containers/{name}/json")
+            except RuntimeError:
+                continue
+            devices = json.loads(text)["HostConfig"]["Devices"]
+            seen.append([each["PathOnHost"] for each in devices])
+            assert len(seen[-1]) == 1
+        assert len(docker.containers("tidemill.agent")) <= 2
+        return show(http, job)["state"] == "finished"
+
+    wait_until("the job to end", over, 120)
+    assert {path for paths in seen for path in paths} == {"/dev/zero", "/dev/full"}
+    machine = machines(http)["m1"]
+    assert machine["resources"]["devices"]["example.com/zero"] == 2, machine
+
+
+# --- restarts ---
+
+
+@pytest.mark.parametrize("how", ["killed", "upgraded"])
+def test_a_restart_of_the_agent_leaves_items_running_and_takes_them_over(
+    env, http, fleet, docker, how
+):
+    agent = fleet("m1", "--cpus", "2")
+    script = "echo begins; sleep 8; echo ends; exit $TIDEMILL_INDEX"
+    job = submit(http, sh(script, retries=0, canary=0), 2)
+    wait_until("both to run", lambda: programs(docker).count("sleep 8") == 2, 60)
+    before = sorted(docker.containers("tidemill.agent"))
+    if how == "killed":
+        agent.kill9()
+    else:
+        os.kill(agent.pid, signal.SIGUSR1)
+        wait_until("the agent to end", lambda: not alive(agent.pid))
+    assert programs(docker).count("sleep 8") == 2
+    agent.start()
+    wait_until("both to be adopted", lambda: len(agent.events("container.adopted")) == 2, 30)
+    assert sorted(docker.containers("tidemill.agent")) == before
+    wait_for_end(http, job, 60)
+    told = [each["outcome"] for each in items_of(http, job)]
+    assert [each["exit"] for each in told] == [0, 1], told
+    assert all(each["duration_ms"] >= 7000 for each in told), told
+    # Each ran once: nothing was given back, and nothing else is recorded.
+    assert causes_of(http, job)["total"] == 2
+    packs = (agent.state / "logs").glob("*/*.pack")
+    logs = b"".join(pack.read_bytes() for pack in packs)
+    assert logs.count(b"ends\n") == 2
+    if how == "upgraded":  # else what was in the agent's memory is lost
+        assert logs.count(b"begins\n") == 2
+
+
+def test_a_container_of_a_lease_that_is_gone_is_not_taken_over(http, fleet, docker):
+    agent = fleet("m1", "--cpus", "1")
+    job = submit(http, sh("sleep 600", grace="1s"), 1)
+    wait_until("it to run", lambda: programs(docker), 60)
+    agent.kill9()
+    assert http.post(f"/v1/jobs/{job}/cancel").status == 200
+    assert wait_for_end(http, job, 60)["counts"]["cancelled"] == 1
+    agent.start()
+    wait_until("its container to end", lambda: not docker.containers("tidemill.agent"), 30)
+
+
+def test_a_restart_of_the_engine_loses_no_outcome_and_invents_none(env, http, fleet, docker):
+    for name in ("m1", "m2"):
+        fleet(name, "--cpus", "1")
+    # The tenth ones fail, and nothing else does.
+    script = "test $((TIDEMILL_INDEX % 10)) != 9"
+    job = submit(http, sh(script, retries=0), 6000)
+
+    def share(part):
+        wait_until(f"{part}", lambda: done_share(http, job) > part, 120)
+
+    share(0.1)
+    docker.restart()
+    share(0.4)
+    docker.kill9()
+    docker.start()
+    counts = wait_for_end(http, job, 300)["counts"]
+    assert (counts["succeeded"], counts["failed"]) == (5400, 600), counts
+    assert outcomes(env) == 6000
+
+
+# --- ends ---
+
+
+def programs(docker):
+    """What runs in all containers of agents beside init."""
+    found = []
+    for name in docker.containers("tidemill.agent"):
+        try:
+            text = test_images.call(docker.socket, "GET", f"/containers/{name}/top")
+        except RuntimeError:
+            continue
+        found += [each[-1] for each in json.loads(text)["Processes"] if "init" not in each[-1]]
+    return found
+
+
+def test_cancelling_a_million_items_takes_effect_within_two_heartbeats(http, fleet, docker):
+    for name in ("m1", "m2"):
+        fleet(name, "--cpus", "2")
+    job = submit(http, sh("trap '' TERM; while :; do sleep 1; done", grace="1s"), 1_000_000)
+    wait_until("items to run", lambda: show(http, job)["counts"]["running"] >= 4, 60)
+    heartbeat = 10 / 6  # of a session of ten seconds
+    begin = time.monotonic()
+    assert http.post(f"/v1/jobs/{job}/cancel").status == 200
+    wait_until("nothing to run", lambda: not programs(docker), 30)
+    took = time.monotonic() - begin
+    assert took < 2 * heartbeat + 1, took  # and the grace
+    assert wait_for_end(http, job, 60)["counts"]["cancelled"] == 1_000_000
+
+
+def test_an_agent_that_leaves_says_interrupted_and_it_costs_nothing(http, fleet):
+    agent = fleet("m1", "--cpus", "2")
+    job = submit(http, sh("sleep 600", grace="1s"), 4)
+    wait_until("items to run", lambda: show(http, job)["counts"]["running"] >= 2, 60)
+    assert agent.terminate() == 0
+    wait_until("all to wait", lambda: show(http, job)["counts"]["waiting"] == 4, 10)
+    told = [each for each in items_of(http, job) if "outcome" in each]
+    assert {each["outcome"]["cause"] for each in told} == {"interrupted"}, told
+    # Their next attempt is the first again.
+    fleet("m2", "--cpus", "4")
+    wait_until("items to run", lambda: show(http, job)["counts"]["running"] == 4, 60)
+    assert causes_of(http, job)["interrupted"] == len(told)

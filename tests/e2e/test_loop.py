@@ -1,0 +1,285 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Items that are turns in a program that stays up, in real containers; and the other two modes."""
+
+import re
+import sys
+import time
+
+import pytest
+from agents import Agent, submit
+from cli import Cli
+from conserved import outcomes
+from env import ROOT, wait_until
+from load import show, wait_for_end
+
+RESOURCES = {"cpus": 1, "memory": "64MiB"}
+# A whole loop program for an image that has nothing but busybox: one item at a time.
+SHELL_LOOP = r"""
+post() { busybox wget -q -O - --post-data "$2" "$TIDEMILL_URL$1"; }
+results=
+while answer=$(post "/next?wait=1000" "{\"results\":[$results]}"); do
+  results=
+  case $answer in *'"done":true'*) exit 0 ;; esac
+  item=$(echo "$answer" | busybox sed -n 's/.*"item":\([0-9]*\),.*/\1/p')
+  [ "$item" ] || continue
+  results="{\"item\":$item,\"exit\":$((item % 10 == 3 ? 4 : 0))}"
+done
+exit 1
+"""
+
+
+def loop(batch, **more):
+    """A job of the C++ loop program, which does what the items' texts say."""
+    command = ["/loop-probe", str(batch)]
+    return {
+        "image": "tidemill-test/loop",
+        "command": command,
+        "mode": "loop",
+        "resources": RESOURCES,
+        "retries": 0,
+        **more,
+    }
+
+
+def sh(script, **more):
+    command = ["busybox", "sh", "-c", script]
+    image = "tidemill-test/alpine-like"
+    return {"image": image, "command": command, "resources": RESOURCES, "retries": 0, **more}
+
+
+@pytest.fixture
+def fleet(env, docker):
+    """Makes agents that end with the test."""
+    started = []
+
+    def start(*flags, name="m1"):
+        agent = Agent(env.folder, name, env.servers, *flags, docker=docker.socket)
+        started.append(agent)
+        return agent.start()
+
+    env.server("--session-seconds", "10")
+    yield start
+    for agent in started:
+        agent.kill9()
+
+
+@pytest.fixture
+def http(env, fleet):
+    return env.servers[-1].http
+
+
+def outcomes_of(http, job):
+    page = http.get(f"/v1/jobs/{job}/items?outcomes=true&limit=1000").json()["items"]
+    return [each["outcome"] for each in page]
+
+
+def attempts(http, job):
+    return http.get(f"/v1/jobs/{job}/stats").json()["attempts"]
+
+
+def only_these_failed(http, job, failed):
+    """Each item had one attempt; `failed` gives cause and exit code of those that failed."""
+    found = outcomes_of(http, job)
+    assert [each["attempt"] for each in found] == [1] * len(found), found
+    told = {
+        number: (each["cause"], each["exit"])
+        for number, each in enumerate(found)
+        if each["cause"] != "succeeded"
+    }
+    assert told == failed
+    wait_until("the roll-up", lambda: attempts(http, job)["total"] == len(found), 30)
+
+
+def logs(agent):
+    packs = (agent.state / "logs").glob("*/*.pack")
+    return b"".join(pack.read_bytes() for pack in packs)
+
+
+# --- what comes back ---
+
+
+def test_each_item_of_many_batches_succeeds_exactly_once(env, http, fleet, docker):
+    fleet("--cpus", "2")
+    job = submit(http, loop(32), 5000)
+    shown = wait_for_end(http, job, 120)
+    assert shown["counts"]["succeeded"] == 5000, shown
+    assert outcomes(env) == 5000
+    wait_until("the roll-up", lambda: attempts(http, job)["total"] == 5000, 30)
+    # A program without work hears that no more will come, and ends.
+    wait_until("the containers to end", lambda: not docker.containers("tidemill.agent"), 60)
+
+
+def test_a_shell_and_wget_are_enough(http, fleet):
+    fleet("--cpus", "2")
+    job = submit(http, sh(SHELL_LOOP, mode="loop"), 100)
+    assert wait_for_end(http, job, 120)["counts"]["succeeded"] == 90
+    only_these_failed(http, job, {number: ("failed", 4) for number in range(3, 100, 10)})
+
+
+def test_the_programs_of_the_documentation_work(env, http, fleet):
+    text = (ROOT / "docs" / "loop.md").read_text()
+    programs = dict(re.findall(r"^```(python|sh)\n(.*?)^```$", text, re.MULTILINE | re.DOTALL))
+    tools = "".join(f'{tool}() {{ busybox {tool} "$@"; }}\n' for tool in ("wget", "sed"))
+    fleet("--cpus", "1")
+    shell = submit(http, sh(tools + programs["sh"], mode="loop"), 20)
+    assert wait_for_end(http, shell, 60)["counts"]["succeeded"] == 20
+    only_these_failed(http, shell, {})
+    plain = Agent(env.folder, "plain", env.servers)
+    try:
+        plain.start()
+        command = [sys.executable, "-c", programs["python"]]
+        job = submit(http, {"command": command, "mode": "loop", "retries": 0}, 2000)
+        assert wait_for_end(http, job, 60)["counts"]["succeeded"] == 2000
+    finally:
+        plain.kill9()
+
+
+def test_results_of_a_batch_settle_each_on_its_own(http, fleet):
+    agent = fleet("--cpus", "1")
+    texts = ["ok"] * 64
+    texts[5], texts[6], texts[63] = "fail 9", "fail 255", "fail 1"
+    texts[40] = "print a word of item 40"
+    job = submit(http, loop(64), texts)
+    wait_for_end(http, job, 60)
+    failed = {5: ("failed", 9), 6: ("failed", 255), 63: ("failed", 1)}
+    only_these_failed(http, job, failed)
+    said = logs(agent)
+    assert said.count(b"it failed") == 3 and b"a word of item 40\n" in said
+
+
+def test_batches_grow_to_what_the_program_asks_for(http, fleet):
+    fleet("--cpus", "1")
+    # A batch takes as long as one item. It begins with one; if it never grew this would take 60 s.
+    count = r"busybox grep -o '\"item\":[0-9]*'"
+    script = SHELL_LOOP.replace("wait=1000", "max=32&wait=1000").split("  item=")[0]
+    script += f"""
+      items=$(echo "$answer" | {count} | busybox sed 's/.*/{{&}}/')
+      results=$(echo $items | busybox sed 's/ /,/g')
+      [ -z "$results" ] || sleep 0.2
+    done"""
+    begin = time.monotonic()
+    job = submit(http, sh(script, mode="loop"), 300)
+    assert wait_for_end(http, job, 120)["counts"]["succeeded"] == 300
+    assert time.monotonic() - begin < 20
+
+
+# --- programs that die ---
+
+
+@pytest.mark.parametrize(
+    "last, outcome",
+    [("die 5", ("failed", 5)), ("die 0", ("failed", 1)), ("kill", ("failed", 137))],
+)
+def test_a_program_that_dies_fails_only_the_item_it_held(http, fleet, last, outcome):
+    agent = fleet("--cpus", "1")
+    texts = ["ok"] * 50
+    texts[20] = last
+    job = submit(http, loop(1), texts)
+    assert wait_for_end(http, job, 60)["counts"]["succeeded"] == 49
+    only_these_failed(http, job, {20: outcome})
+    # The container is the same: only the program was started again.
+    assert not agent.events("container.gone")
+
+
+def test_one_poison_item_does_not_hurt_its_batch(http, fleet):
+    fleet("--cpus", "2")
+    texts = ["ok"] * 200
+    texts[77] = "kill"
+    job = submit(http, loop(16), texts)
+    assert wait_for_end(http, job, 60)["counts"]["succeeded"] == 199
+    only_these_failed(http, job, {77: ("failed", 137)})
+
+
+def test_several_poison_items_fail_each_for_itself(http, fleet):
+    fleet("--cpus", "1")
+    texts = ["ok"] * 64
+    texts[0], texts[1], texts[30], texts[63] = "die 3", "kill", "die 4", "die 0"
+    job = submit(http, loop(64), texts)
+    assert wait_for_end(http, job, 120)["counts"]["succeeded"] == 60
+    failed = {0: ("failed", 3), 1: ("failed", 137), 30: ("failed", 4), 63: ("failed", 1)}
+    only_these_failed(http, job, failed)
+
+
+def test_a_program_that_dies_at_its_start_pauses_the_job(http, fleet):
+    fleet("--cpus", "1")
+    shown = wait_until("the pause", lambda: paused(http, job), 60)
+    assert "exit code 3" in shown["reason"] and "20" in shown["reason"], shown
+    wait_until("what ran to end", lambda: show(http, job)["counts"]["running"] == 0, 30)
+    assert 20 <= show(http, job)["counts"]["failed"] <= 40
+    assert show(http, job)["counts"]["succeeded"] == 0
+
+
+def paused(http, job):
+    shown = show(http, job)
+    return shown if shown["state"] == "paused" else None
+
+
+@pytest.mark.parametrize("batch, how", [(1, "hang"), (1, "deaf"), (8, "hang"), (8, "deaf")])
+def test_a_hang_costs_the_item_that_hangs(http, fleet, batch, how):
+    fleet("--cpus", "1")
+    texts = ["ok"] * 40
+    texts[9] = how
+    job = submit(http, loop(batch, timeout="1s", grace="1s"), texts)
+    assert wait_for_end(http, job, 120)["counts"]["succeeded"] == 39
+    found = outcomes_of(http, job)
+    assert found[9]["cause"] == "timeout" and found[9]["attempt"] == 1
+    assert all(each["attempt"] == 1 for each in found)
+
+
+def test_a_cancelled_loop_ends(http, fleet, docker):
+    fleet("--cpus", "2")
+    job = submit(http, loop(8, grace="1s"), ["hang"] * 100)
+    wait_until("items to run", lambda: show(http, job)["counts"]["running"] >= 2, 60)
+    assert http.post(f"/v1/jobs/{job}/cancel").status == 200
+    assert wait_for_end(http, job, 30)["counts"]["cancelled"] == 100
+    wait_until("the containers to end", lambda: not docker.containers("tidemill.agent"), 60)
+
+
+# --- how far an item is ---
+
+POST = "busybox wget -q -O - --post-data"
+SAYS = POST + """ '{"fraction":0.4,"note":"epoch 3"}' $TIDEMILL_URL/progress"""
+TAKES = f"{POST} '' $TIDEMILL_URL/next"
+
+
+@pytest.mark.parametrize("mode", ["process", "loop"])
+def test_an_item_says_how_far_it_is(env, http, fleet, mode):
+    fleet("--cpus", "1")
+    take = TAKES if mode == "loop" else "true"
+    # A machine tells it every 5 seconds, with its next heartbeat; then watch has time to look.
+    job = submit(http, sh(f"{take}; {SAYS}; sleep 14; exit 2", mode=mode), 1)
+
+    def progress():
+        jobs = http.get("/v1/machines").json()["machines"][0].get("status", {}).get("jobs", [])
+        return [each for use in jobs for each in use.get("progress", [])]
+
+    seen = wait_until("progress", progress, 30)
+    assert seen == [{"item": 0, "permille": 400, "note": "epoch 3"}], seen
+    said = Cli(env.folder, env.servers[0]).on_terminal(100, "watch", job)
+    assert said.code == 1 and "item 0 " in said.out and "40 %" in said.out, said
+    assert "epoch 3" in said.out
+    only_these_failed(http, job, {0: ("failed", 2)})
+    wait_until("it to be forgotten", lambda: not progress(), 10)
+
+
+# --- what items share ---
+
+
+@pytest.mark.parametrize("mode, clean", [("container", 8), ("process", 1)])
+def test_what_an_item_leaves_in_the_file_system(http, fleet, mode, clean):
+    fleet("--cpus", "1")
+    job = submit(http, sh("[ ! -e /tmp/mark ] && : > /tmp/mark", mode=mode), 8)
+    counts = wait_for_end(http, job, 60)["counts"]
+    assert (counts["succeeded"], counts["failed"]) == (clean, 8 - clean)
+
+
+def test_a_loop_needs_no_network(env, http, fleet):
+    policy = {"policy": {"no_network": True}}
+    assert http.request("PUT", "/v1/pools/default?project=default", policy).status == 200
+    fleet("--cpus", "1")
+    job = submit(http, loop(16), 500)
+    # Nothing but loopback is there, and that is up.
+    devices = "[ $(busybox ls /sys/class/net) = lo ]"
+    other = submit(http, sh(devices), 1, name="devices")
+    assert wait_for_end(http, job, 60)["counts"]["succeeded"] == 500
+    assert wait_for_end(http, other, 60)["counts"]["succeeded"] == 1
