@@ -59,9 +59,6 @@ class MemoryStore::ExchangeRun {
     }
     SessionRow& row = found->second;
     row.seen_us = now_us_;
-    for (const Settlement& settlement : order.settlements) {
-      row.attempts += settlement.ok.Count() + settlement.failed.Count();
-    }
     row.expires_us = row.seen_us + order.life.count();
     if (order.status) row.status = order.status;
     result.draining = row.session.state == SessionState::kDraining;
@@ -120,6 +117,7 @@ class MemoryStore::ExchangeRun {
     }
     Chunk& chunk = ChunkOf(lease.chunk);
     const Bits exhausted = CountTries(chunk, lease, masks);
+    store_.sessions_.at(lease.session).attempts += (masks.ok | masks.failed).Count();
     const Bits ended = ApplySettlement(chunk, masks, exhausted, lease.tried);
     if (masks.settled().Any()) {
       store_.reports_[{lease.id, settlement.seq}] =

@@ -23,9 +23,8 @@ const Statement kLockSessions{
 const Statement kRenew{
     "renew_sessions",
     "update agent_session a set expires_at = clock_timestamp() + k.life_us * interval '1 us',"
-    " seen_at = clock_timestamp(), status = coalesce(nullif(k.status, ''), a.status),"
-    " attempts = a.attempts + k.attempts"
-    " from unnest($1, $2, $3, $4, $5, $6) k (id, life_us, status, token, token_us, attempts)"
+    " seen_at = clock_timestamp(), status = coalesce(nullif(k.status, ''), a.status)"
+    " from unnest($1, $2, $3, $4, $5) k (id, life_us, status, token, token_us)"
     " where a.session_id = k.id and a.state < 2 and (k.token = a.next_token or (k.token = a.token"
     " and a.token_at > clock_timestamp() - k.token_us * interval '1 us'))"
     " returning a.session_id, a.state"};
@@ -82,7 +81,6 @@ Result<void> ExchangeRun::LockSessionsAndLeases() {
   struct News {
     std::int64_t life_us = 0;
     std::int64_t token_us = 0;
-    std::int64_t attempts = 0;
     std::string status;  // packed; empty if it is as before
   };
   // By what was shown: a session may speak twice, and somebody else under its name.
@@ -96,15 +94,12 @@ Result<void> ExchangeRun::LockSessionsAndLeases() {
     told.life_us = order.life.count();
     told.token_us = order.token_life.count();
     if (order.status) told.status = PackStatus(*order.status);
-    for (const Settlement& settlement : order.settlements) {
-      to_settle.push_back(settlement.lease);
-      told.attempts += settlement.ok.Count() + settlement.failed.Count();
-    }
+    for (const Settlement& settlement : order.settlements) to_settle.push_back(settlement.lease);
     if (order.leaving) leaving.push_back(order.session);
     for (const Ask& ask : order.asks) asked.push_back(ask.job.number);
   }
   std::vector<SessionId> ids;
-  std::vector<std::int64_t> life_us, token_us, attempts;
+  std::vector<std::int64_t> life_us, token_us;
   std::vector<std::string_view> statuses, tokens;
   for (const auto& [who, told] : news) {
     ids.push_back(who.first);
@@ -112,11 +107,10 @@ Result<void> ExchangeRun::LockSessionsAndLeases() {
     statuses.push_back(told.status);
     tokens.push_back(who.second);
     token_us.push_back(told.token_us);
-    attempts.push_back(told.attempts);
   }
   transaction_.Send(kLockSessions, Params().Uuids(ids));
   Params renew = Params().Uuids(ids).Bigs(life_us).BytesList(statuses).BytesList(tokens);
-  transaction_.Send(kRenew, renew.Bigs(token_us).Bigs(attempts));
+  transaction_.Send(kRenew, renew.Bigs(token_us));
   const bool settles = !to_settle.empty() || !leaving.empty();
   if (settles) transaction_.Send(kLockLeases, Params().Uuids(to_settle).Uuids(leaving));
   transaction_.Send(kReadLeases, Params().Uuids(ids));
@@ -298,6 +292,7 @@ void ExchangeRun::SettleAll() {
                           {}});
       reports_.back().body = plan.settlement->body;
     }
+    attempts_[lease.session] += (plan.masks.ok | plan.masks.failed).Count();
     result_.outcomes += ended.Count();
     if (plan.masks.back.Any()) freed_.insert(chunk.key.job);
     if (ended.Any() && chunk.AllDone()) chunk_done_.insert(chunk.key.job);

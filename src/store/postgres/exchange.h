@@ -63,6 +63,7 @@ class ExchangeRun {
   void ReadPasses(const Rows& rows);
   void Admit(std::size_t sync);
   void SendPasses();
+  void SendAttempts();
   void BelieveTroubles();
   Result<void> LockChunksToSettle();
   void PlanAll();
@@ -109,14 +110,15 @@ class ExchangeRun {
   const Exchange& exchange_;
   ExchangeResult result_;
   std::map<SessionId, SessionState> sessions_;
-  std::vector<std::string> shown_;         // the hash of each sync's token
-  std::map<SessionId, Pass> passes_;       // of the sessions, as they will be
-  std::map<JobId, std::string> active_;    // of the jobs that are asked for: their projects
-  std::map<LeaseId, Lease> leases_;        // of these sessions, as they will be
-  std::set<LeaseId> settled_;              // of those: owe less than before
-  std::set<LeaseId> granted_;              // of those: new
-  std::map<SessionId, std::size_t> held_;  // how many leases each session has
-  std::map<ChunkKey, Chunk> chunks_;       // locked, as they will be
+  std::vector<std::string> shown_;              // the hash of each sync's token
+  std::map<SessionId, Pass> passes_;            // of the sessions, as they will be
+  std::map<JobId, std::string> active_;         // of the jobs that are asked for: their projects
+  std::map<LeaseId, Lease> leases_;             // of these sessions, as they will be
+  std::set<LeaseId> settled_;                   // of those: owe less than before
+  std::set<LeaseId> granted_;                   // of those: new
+  std::map<SessionId, std::int64_t> attempts_;  // that each session has settled by this
+  std::map<SessionId, std::size_t> held_;       // how many leases each session has
+  std::map<ChunkKey, Chunk> chunks_;            // locked, as they will be
   std::set<ChunkKey> changed_;
   std::set<ReportKey> taken_;  // stored before, or by this transaction
   std::vector<Plan> plans_;

@@ -12,6 +12,9 @@ const Statement kWritePass{
     "update agent_session set token = $2, next_token = $3,"
     " token_at = case when $4 then clock_timestamp() else token_at end, address = $5"
     " where session_id = $1"};
+const Statement kCountAttempts{"count_attempts",
+                               "update agent_session a set attempts = a.attempts + k.attempts"
+                               " from unnest($1, $2) k (id, attempts) where a.session_id = k.id"};
 const Statement kReadTries{
     "read_tries", "select " TIDEMILL_TRY_COLUMNS
                   " from unnest($1, $2, $3) k (job, first, last)"
@@ -115,6 +118,19 @@ void ExchangeRun::SendPasses() {
   }
 }
 
+// The rows are locked already, and have been written by this transaction.
+void ExchangeRun::SendAttempts() {
+  std::vector<SessionId> sessions;
+  std::vector<std::int64_t> attempts;
+  for (const auto& [session, count] : attempts_) {
+    if (count == 0) continue;
+    sessions.push_back(session);
+    attempts.push_back(count);
+  }
+  if (sessions.empty()) return;
+  transaction_.Send(kCountAttempts, Params().Uuids(sessions).Bigs(attempts));
+}
+
 Result<void> ExchangeRun::Write() {
   std::vector<const Chunk*> chunks;
   for (const ChunkKey& key : changed_) chunks.push_back(&chunks_.at(key));
@@ -140,6 +156,7 @@ Result<void> ExchangeRun::Write() {
   }
   SendLeases();
   SendPasses();
+  SendAttempts();
   std::vector<SessionId> leaving;
   for (std::size_t i = 0; i < exchange_.syncs.size(); ++i) {
     if (exchange_.syncs[i].leaving && !result_.syncs[i].lost) {

@@ -100,10 +100,9 @@ TEST_F(PlanTest, SessionsAreRenewedByTheirIds) {
              {"on agent_session", "session_id = ANY", "LockRows"});
   // By each id, not all of them for each.
   ExpectUses(
-      Plan(kRenew,
-           Params().Uuids(sessions).Bigs({1}).BytesList({"s"}).BytesList({"t"}).Bigs({1}).Bigs({2}),
+      Plan(kRenew, Params().Uuids(sessions).Bigs({1}).BytesList({"s"}).BytesList({"t"}).Bigs({1}),
            "(" + kUuids + ", array[1]::bigint[], array['s']::bytea[], array['t']::bytea[]," +
-               " array[1]::bigint[], array[2]::bigint[])"),
+               " array[1]::bigint[])"),
       {"on agent_session", "Index Cond: (session_id = k.id)"});
 }
 
