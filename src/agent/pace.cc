@@ -10,6 +10,10 @@ namespace {
 constexpr double kWeight = 1.0 / 16;
 // Long enough for what items of a batch have in common to be seen.
 constexpr Duration kWindow = std::chrono::milliseconds(100);
+// Ends that are no further apart may be of one batch; ends that never are further apart are not
+// waited for longer than this.
+constexpr Duration kGap = std::chrono::milliseconds(5);
+constexpr Duration kLongestWindow = 10 * kWindow;
 // Of a loop of which nothing is known yet. A batch that takes all of it doubles it.
 constexpr int kFirstInLoop = 16;
 
@@ -20,11 +24,14 @@ double Us(Duration time) { return static_cast<double>(time.count()); }
 // The items of a batch end together: a window ends with the last of them, never between two.
 void Pace::Add(TimePoint now, Duration took) {
   mean_us_ = mean_us_ == 0 ? Us(took) : mean_us_ + (Us(took) - mean_us_) * kWeight;
-  if (run_us_ > 0 && now > last_ && last_ - begin_ >= kWindow) {
-    together_ = std::max(run_us_ / Us(last_ - begin_), together_ * 3 / 4);
+  const bool is_apart = now - last_ > kGap || now - burst_ >= kLongestWindow;
+  if (run_us_ > 0 && is_apart && last_ - begin_ >= kWindow) {
+    // Slowly down: a small batch between large ones must not make the next ones small.
+    together_ = std::max(run_us_ / Us(last_ - begin_), together_ * 15 / 16);
     begin_ = last_;
     run_us_ = 0;
   }
+  if (is_apart) burst_ = now;
   // Time in which nothing ran is not counted.
   const Duration idle = std::max(now - took - last_, Duration::zero());
   begin_ = (run_us_ == 0 ? last_ : begin_) + idle;

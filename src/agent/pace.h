@@ -29,6 +29,7 @@ class Pace {
   // What the items that ended since begin_ ran since then, and when the last of them did.
   TimePoint begin_{};
   TimePoint last_{};
+  TimePoint burst_{};  // since when ends have come one right after the other
   double run_us_ = 0;
 };
 

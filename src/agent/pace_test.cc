@@ -57,6 +57,20 @@ TEST(Pace, OfALoopOfWhichNothingIsKnownAllContainersGetTheirShare) {
   EXPECT_EQ(DepthOf({}, kManyInLoop, {}), 16);
 }
 
+// On a real clock no two ends come at the same time.
+TEST(Pace, EndsOfABatchComeOneRightAfterTheOther) {
+  Pace pace;
+  TimePoint now{minutes(1)};
+  for (int i = 0; i < 10; ++i) {
+    now += milliseconds(200);
+    for (int item = 0; item < 8; ++item) {
+      now += std::chrono::microseconds(20);
+      pace.Add(now, milliseconds(200));
+    }
+  }
+  EXPECT_NEAR(pace.together(), 8, 0.5);
+}
+
 TEST(Pace, TimeInWhichNothingRanDoesNotCount) {
   Pace pace;
   TimePoint now{minutes(1)};

@@ -366,7 +366,7 @@ def shapes() -> Iterator[Lie]:
         "257 times": {"measured": [{"job": 1, "items": 1, "run_ms": 1}] * 257},
         "a status of 65 jobs": {"status": {"jobs": [{"job": 1, "running": 1}] * 65}},
         "a status of words": {"status": "fine"},
-        "too long an engine": {"status": {"engine": "e" * 129}},
+        "too long an engine": {"status": {"engine": "e" * 501}},
         "an engine of control characters": {"status": {"engine": "\x1b[2J"}},
         "too long a trouble in a status": {
             "status": {"jobs": [{"job": 1, "running": 1, "trouble": "t" * 501}]}
