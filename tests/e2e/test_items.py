@@ -71,16 +71,16 @@ def test_memory_has_a_budget_of_its_own_and_the_job_learns(env, http, fleet):
     needs_150m = "busybox head -c 150000000 /dev/zero | busybox tail -c 150000000 | busybox wc -c"
     resources = {"cpus": 1, "memory": {"start": "64MiB", "max": "512MiB"}}
     job = submit(
-        http, sh(f"set -e; test $({needs_150m}) = 150000000", resources=resources, retries=0), 60
+        http, sh(f"set -e; test $({needs_150m}) = 150000000", resources=resources, retries=0), 30
     )
     shown = wait_for_end(http, job, 300)
     # There are no retries: none was used for memory.
-    assert shown["counts"]["succeeded"] == 60, shown
-    assert outcomes(env) == 60
-    causes = wait_until("the roll-up", lambda: rolled_up(http, job, 60), 30)
+    assert shown["counts"]["succeeded"] == 30, shown
+    assert outcomes(env) == 30
+    causes = wait_until("the roll-up", lambda: rolled_up(http, job, 30), 30)
     # The first ones step up from 64 to 128 and 256 MiB; the job learns, and the later ones start
     # there.
-    assert 2 <= causes["out-of-memory"] < 60, causes
+    assert 2 <= causes["out-of-memory"] < 30, causes
     assert shown["memory_bytes"] == 256 << 20, shown
     last = items_of(http, job)[-1]["outcome"]
     assert last["cause"] == "succeeded" and last["memory_bytes"] > 150_000_000
