@@ -16,6 +16,15 @@ bool Fits(const DueItem& item, const Ask& ask, SessionId session) {
 
 }  // namespace
 
+TryRow& TryIn(TryRows& rows, const Chunk& chunk, int offset) {
+  const std::int64_t item = chunk.first_item + offset;
+  TryRow& row = rows[{chunk.key.job, item}];
+  row.counts.job = chunk.key.job;
+  row.counts.item = item;
+  row.chunk = chunk.key.chunk;
+  return row;
+}
+
 RetryRules RulesOf(const JobSpec& spec) {
   return {spec.retries, spec.retry_wait, spec.resources.memory_bytes, spec.memory_max};
 }

@@ -3,10 +3,13 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "base/loop.h"
+#include "model/chunk.h"
 #include "model/exchange.h"
 #include "model/job.h"
 #include "model/lease.h"
@@ -27,6 +30,10 @@ struct TryRow {
   SessionId blamed = {};                    // under which it failed last; zero: none
   std::optional<std::int64_t> due_us = {};  // rests until then; nothing: does not rest
 };
+
+using TryRows = std::map<std::pair<JobId, std::int64_t>, TryRow>;
+// The row of an item, made if there is none.
+TryRow& TryIn(TryRows& rows, const Chunk& chunk, int offset);
 
 // What a job allows its items.
 struct RetryRules {

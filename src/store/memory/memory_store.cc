@@ -24,15 +24,6 @@ bool MemoryStore::JobRow::AnyWaiting() const {
   });
 }
 
-TryRow& MemoryStore::TryOf(const Chunk& chunk, int offset) {
-  const std::int64_t item = chunk.first_item + offset;
-  TryRow& row = tries_[{chunk.key.job, item}];
-  row.counts.job = chunk.key.job;
-  row.counts.item = item;
-  row.chunk = chunk.key.chunk;
-  return row;
-}
-
 Result<MemoryStore::JobRow*> MemoryStore::Row(JobId id) {
   const auto found = jobs_.find(id);
   if (found == jobs_.end()) return NoSuchJob(id);

@@ -140,7 +140,7 @@ class MemoryStore : public Store, public AccessStore {
   void ParkSome(JobRow& row);
   void LoseLease(const Lease& lease, std::int64_t now_us, Reaped& reaped);
   // What is kept of an item, from now on if there was nothing.
-  TryRow& TryOf(const Chunk& chunk, int offset);
+  TryRow& TryOf(const Chunk& chunk, int offset) { return TryIn(tries_, chunk, offset); }
   std::int64_t CountDue(JobId job) const;
   std::int64_t NowMs() const { return clock_us_() / 1000; }
   SessionTokens TokensOf(const SessionRow& row) const;
@@ -156,7 +156,7 @@ class MemoryStore : public Store, public AccessStore {
   std::int64_t last_job_ = 0;  // a number is never used again, though its draft was dropped
   std::map<SessionId, SessionRow> sessions_;
   std::map<LeaseId, Lease> leases_;
-  std::map<std::pair<JobId, std::int64_t>, TryRow> tries_;
+  TryRows tries_;
   std::map<std::pair<LeaseId, std::int32_t>, Report> reports_;
   std::map<std::pair<ChunkKey, std::int32_t>, ChunkStat> stats_;
   std::int64_t change_ = 0;

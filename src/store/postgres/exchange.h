@@ -70,7 +70,7 @@ class ExchangeRun {
   void PlanOne(SyncResult& result, Lease& lease, const Settlement& settlement);
   Result<void> CountTries();
   void CountPlan(Plan& plan, const RetryRules& rules);
-  TryRow& TryOf(const Chunk& chunk, int offset);
+  TryRow& TryOf(const Chunk& chunk, int offset) { return TryIn(tries_, chunk, offset); }
   void Rest(Plan& plan, const Chunk& chunk, int offset, std::optional<Duration> wait);
   void TellTries();
   void SettleAll();
@@ -125,7 +125,7 @@ class ExchangeRun {
   std::vector<Report> reports_;
   // Of items that failed, or had failed before, as it will be, and how long each rests from now on;
   // nothing: it does not.
-  std::map<std::pair<JobId, std::int64_t>, TryRow> tries_;
+  TryRows tries_;
   std::map<std::pair<JobId, std::int64_t>, std::optional<Duration>> rests_;
   std::map<SessionId, std::int64_t> blamed_;  // how often each is, by this transaction
   std::set<JobId> dry_;

@@ -42,15 +42,6 @@ const Statement kJobRules{"job_rules",
 
 }  // namespace
 
-TryRow& ExchangeRun::TryOf(const Chunk& chunk, int offset) {
-  const std::int64_t item = chunk.first_item + offset;
-  TryRow& row = tries_[{chunk.key.job, item}];
-  row.counts.job = chunk.key.job;
-  row.counts.item = item;
-  row.chunk = chunk.key.chunk;
-  return row;
-}
-
 Result<void> ExchangeRun::CountTries() {
   std::set<JobId> jobs;
   std::vector<std::int64_t> item_jobs, items;
