@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // What an earlier life of the agent has left running.
+#include <algorithm>
 #include <chrono>
+#include <map>
+#include <string>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -83,6 +86,18 @@ TEST_F(AgentTakeoverTest, StopsARunThatIsNotItsOwnBesideOneThatIs) {
   EXPECT_EQ(log_.CountOf("container.adopted"), 1);
   EXPECT_EQ(Settled(), 2);
   EXPECT_EQ(Begun({{9, 9}, 0}), 0);
+}
+
+TEST_F(AgentTakeoverTest, TellsNothingOfWhatIsNotItsOwn) {
+  play_.run = [](const ItemRun&) { return FakeRun{.takes = seconds(5), .log = "a word\n"}; };
+  play_.stopping = seconds(1);
+  Grants(1, 7, 1);
+  play_.found = {Container({1}, {{{9, 9}, 3}, {{1, 1}, 7}})};
+  StartAgent();
+  RunFor(seconds(30));
+  EXPECT_EQ(log_.CountOf("container.adopted"), 1);
+  EXPECT_EQ(Settled(), 1);
+  EXPECT_EQ(logs_.text, (std::map<std::int64_t, std::string>{{7, "a word\n"}}));
 }
 
 TEST_F(AgentTakeoverTest, WhatIsLeftHasItsShareOfTheMachine) {

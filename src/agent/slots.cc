@@ -4,105 +4,10 @@
 #include <algorithm>
 #include <utility>
 
+#include "agent/slot.h"
 #include "base/check.h"
 
 namespace tidemill {
-
-// One container, from the wish for it to its end.
-//
-//   opening ──▶ open ──gone, or closed──▶ (erased)
-struct Slots::Slot : ContainerEvents {
-  struct Given {
-    std::uint64_t number = 0;
-    Attempt attempt;
-    StopWhy stopped = StopWhy::kNone;
-  };
-
-  Slot(Slots& a_slots, Wish&& wish, Room::Share a_share)
-      : slots(a_slots),
-        spec(std::move(wish.spec)),
-        once(wish.once),
-        share(std::move(a_share)),
-        program(std::move(wish.program)) {}
-  ~Slot() override { slots.room_.Return(share); }
-  Slot(const Slot&) = delete;
-  Slot& operator=(const Slot&) = delete;
-
-  Need need() const { return {spec.job, spec.limits.memory_bytes}; }
-
-  // Their numbers rise. But for a loop, only the first can have something to say.
-  std::deque<Given>::iterator Find(std::uint64_t number) {
-    const auto found =
-        std::lower_bound(runs.begin(), runs.end(), number,
-                         [](const Given& one, std::uint64_t n) { return one.number < n; });
-    const bool speaks =
-        found != runs.end() && found->number == number && (spec.loop || found == runs.begin());
-    return speaks ? found : runs.end();
-  }
-
-  // Whether one more may be given to it.
-  bool Takes(int depth, bool alone) const {
-    if (!container || !container->usable() || retired || (once && used)) return false;
-    if (alone) return runs.empty();
-    if (runs.size() >= static_cast<std::size_t>(depth)) return false;
-    return runs.empty() || !runs.front().attempt.alone;
-  }
-
-  void OnLog(std::uint64_t number, std::string_view bytes) override {
-    const auto found = Find(number);
-    if (found != runs.end()) slots.events_.OnItemLog(found->attempt, bytes);
-  }
-
-  void OnProgress(std::uint64_t number, std::int32_t permille, std::string_view note) override {
-    const auto found = Find(number);
-    if (found != runs.end()) slots.events_.OnItemProgress(found->attempt, permille, note);
-  }
-
-  void OnEnd(const ItemEnd& end) override {
-    const auto found = Find(end.number);
-    TIDEMILL_CHECK(found != runs.end());
-    const Given given = std::move(*found);
-    runs.erase(found);
-    if (runs.empty()) idle_since = slots.deps_.loop.Now();
-    Slots& owner = slots;
-    if (once || (retired && runs.empty())) owner.Close(this);  // destroys it
-    owner.events_.OnItemEnd(given.attempt, end, given.stopped);
-  }
-
-  void OnGone(const std::string& why) override {
-    std::vector<Attempt> lost;
-    for (const Given& given : runs) lost.push_back(given.attempt);
-    // Close destroys this slot and its container.
-    Slots& owner = slots;
-    const std::string reason = why;
-    const bool was_let_go = retired && lost.empty();
-    if (!was_let_go)
-      owner.deps_.log.Warn("container.gone", {{"job", spec.job.number},
-                                              {"runs", static_cast<std::int64_t>(lost.size())},
-                                              {"reason", reason}});
-    owner.Close(this);
-    if (!lost.empty()) owner.events_.OnItemsLost(lost, reason);
-    owner.events_.OnRoom();
-  }
-
-  Slots& slots;
-  const ContainerSpec spec;
-  bool once;
-  const Room::Share share;
-  ItemRun program;  // of a loop, until it is open
-  Duration grace = program.grace;
-  std::optional<FoundContainer> left;    // until it is adopted
-  std::unique_ptr<Container> container;  // null while it is being opened
-  // The first one runs, the others wait in the container; of a loop, any of them may run.
-  std::deque<Given> runs;
-  bool used = false;      // has had a run
-  bool unwanted = false;  // to be closed as soon as it is open
-  bool retired = false;   // gets nothing more
-  TimePoint asked_at{};
-  TimePoint idle_since{};
-  TimePoint measured_at{};
-  Duration measured_cpu{};
-};
 
 Slots::Slots(const AgentDeps& deps, const AgentOptions& options, SlotEvents& events)
     : deps_(deps), options_(options), events_(events), room_(options.shape, options.devices) {}
@@ -312,52 +217,6 @@ void Slots::Close(Slot* slot) {
   slots_.erase(found);
 }
 
-// One that has no room any more ends: the machine has become smaller.
-void Slots::Keep(const FoundContainer& found) {
-  for (const FoundContainer::Run& run : found.runs) last_run_ = std::max(last_run_, run.number);
-  std::optional<Room::Share> share = room_.TakeThese(found.spec.limits, found.spec.devices);
-  if (!share) return;
-  auto slot = std::make_unique<Slot>(*this, Wish{found.spec, false, {}}, *std::move(share));
-  slot->left = found;
-  slot->asked_at = deps_.loop.Now();
-  slots_.push_back(std::move(slot));
-}
-
-void Slots::Adopt(const Adoption& adoption) {
-  std::erase_if(slots_, [&](const auto& slot) {
-    if (!slot->left) return false;
-    const Found found = adoption.decide(slot->spec.job);
-    if (found == Found::kWait) return false;
-    return found == Found::kEnd || !AdoptOne(*slot, adoption);
-  });
-}
-
-bool Slots::AdoptOne(Slot& slot, const Adoption& adoption) {
-  bool any = false;
-  for (const FoundContainer::Run& run : slot.left->runs) {
-    const std::optional<Attempt> attempt = adoption.resume(run.tag);
-    any |= attempt.has_value();
-    slot.runs.push_back(
-        {run.number, attempt.value_or(Attempt()), attempt ? StopWhy::kNone : StopWhy::kLeaseGone});
-  }
-  if (!any) return false;
-  std::sort(slot.runs.begin(), slot.runs.end(),
-            [](const Slot::Given& a, const Slot::Given& b) { return a.number < b.number; });
-  const Wish wish = adoption.make(slot.need());
-  slot.once = wish.once;
-  slot.grace = wish.program.grace;
-  slot.used = true;
-  slot.idle_since = slot.measured_at = deps_.loop.Now();
-  const FoundContainer found = *std::exchange(slot.left, std::nullopt);
-  slot.container = found.adopt(slot);
-  deps_.log.Info("container.adopted", {{"job", slot.spec.job.number},
-                                       {"runs", static_cast<std::int64_t>(slot.runs.size())}});
-  for (const Slot::Given& given : slot.runs) {
-    if (given.stopped != StopWhy::kNone) slot.container->Stop(given.number);
-  }
-  return true;
-}
-
 // A loop's program hears that no more will come, and has its grace to end.
 void Slots::LetGo(Slot& slot) {
   slot.retired = true;
@@ -384,7 +243,8 @@ std::vector<Attempt> Slots::CloseAll() {
     slot->unwanted = true;
     // Of a loop that was told to stop, only those that its program holds are left.
     for (const Slot::Given& given : slot->runs) {
-      if (slot->spec.loop || &given == &slot->runs.front()) begun.push_back(given.attempt);
+      const bool has_begun = slot->spec.loop || &given == &slot->runs.front();
+      if (has_begun && given.ours) begun.push_back(given.attempt);
     }
   }
   std::erase_if(slots_, [](const auto& slot) { return slot->container || slot->left; });
