@@ -125,7 +125,9 @@ void DockerContainer::Create() {
   deps_.api.Create(name_, CreateBody(), [self = shared_from_this()](Result<void> created) {
     if (self->closed_) return;
     if (!created) return self->Fail(std::move(created).error());
-    self->Start();
+    self->deps_.departures.AfterThese([self] {
+      if (!self->closed_ && !self->ending_) self->Start();
+    });
   });
 }
 
@@ -337,6 +339,7 @@ void DockerContainer::OnEnd(const ItemEnd& end) {
 void DockerContainer::OnBroken(const std::string& reason) {
   if (ending_) return;
   ending_ = true;
+  deps_.departures.Begin(this);
   channel_.reset();
   listener_.reset();
   deps_.loop.Cancel(timer_);
@@ -375,6 +378,7 @@ void DockerContainer::Leave() {
 void DockerContainer::End() {
   if (ending_ || closed_) return;
   ending_ = true;
+  deps_.departures.Begin(this);
   channel_.reset();
   listener_.reset();
   peers_.clear();
@@ -387,6 +391,7 @@ void DockerContainer::Remove() {
   const auto forget = [self] {
     if (!self->closed_) self->on_gone_();
   };
+  if (name_.empty()) deps_.departures.End(this);
   if (folder_.empty()) {
     timer_ = deps_.loop.After(Duration::zero(), forget);
     return;
@@ -394,7 +399,10 @@ void DockerContainer::Remove() {
   if (name_.empty()) return deps_.folders.Remove(folder_, forget);
   deps_.api.Remove(name_, [self, forget](Result<void> removed) {
     if (self->closed_) return;
-    if (removed) return self->deps_.folders.Remove(self->folder_, forget);
+    if (removed) {
+      self->deps_.departures.End(self.get());
+      return self->deps_.folders.Remove(self->folder_, forget);
+    }
     self->pause_ = std::clamp<Duration>(2 * self->pause_, kFirstPause, kLastPause);
     self->timer_ = self->deps_.loop.After(self->pause_, [self] { self->Remove(); });
   });

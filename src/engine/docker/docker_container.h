@@ -12,6 +12,7 @@
 #include "engine/channel/folders.h"
 #include "engine/channel/greeting.h"
 #include "engine/docker/cgroup_memory.h"
+#include "engine/docker/departures.h"
 #include "engine/docker/docker_api.h"
 #include "engine/docker/docker_images.h"
 #include "engine/engine.h"
@@ -32,6 +33,7 @@ struct DockerDeps {
   DockerApi& api;
   DockerImages& images;
   ContainerFolders& folders;
+  Departures& departures;
   const std::string& init_path;
   const std::string& agent_id;
 };

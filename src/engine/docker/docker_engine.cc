@@ -89,6 +89,7 @@ struct DockerEngine::State {
       : loop(a_loop),
         options(std::move(some_options)),
         folders(loop, options.state_folder),
+        departures(loop),
         api(loop, options.socket_path),
         images(loop, api),
         firewall(loop, {kDockerBridge, options.socket_path, options.nft}) {}
@@ -102,7 +103,9 @@ struct DockerEngine::State {
   void Forget(const DockerContainer* container) {
     std::erase_if(containers, [container](const auto& each) { return each.get() == container; });
   }
-  DockerDeps Deps() { return {loop, api, images, folders, options.init_path, options.agent_id}; }
+  DockerDeps Deps() {
+    return {loop, api, images, folders, departures, options.init_path, options.agent_id};
+  }
 
   void Sweep(Sweeper::Done done) { std::make_shared<Sweeper>(*this, std::move(done))->Look(); }
 
@@ -153,6 +156,7 @@ struct DockerEngine::State {
   AsioLoop& loop;
   const DockerEngineOptions options;
   ContainerFolders folders;
+  Departures departures;
   // What a call under way holds of the containers is dropped with `api`, after the set of them.
   DockerApi api;
   DockerImages images;
