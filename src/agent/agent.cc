@@ -65,6 +65,7 @@ void Agent::BeginSession(SessionPass pass) {
   told_.clear();
   troubles_.clear();
   strikes_.clear();
+  ran_out_.clear();
   if (refusals_ == 0) return Join();
   deps_.loop.After(Backoff(), InThisSession([this] { Join(); }));
 }

@@ -111,6 +111,7 @@ class Agent : private SlotEvents {
   Outcome OutcomeOf(const Attempt& attempt, const ItemEnd& end, Cause cause) const;
   void Measure(const Attempt& attempt, const ItemEnd& end);
   void Record(const Attempt& attempt, const ItemEnd& end, StopWhy why = StopWhy::kNone);
+  void OnRanOut(const Attempt& attempt);
   void Strike(const Attempt& attempt, const std::string& reason);
   void FailUnrun(const Attempt& attempt, int exit, const std::string& why);
 
@@ -183,6 +184,7 @@ class Agent : private SlotEvents {
     std::string reason;
   };
   std::map<JobId, Failing> failing_;
+  std::map<LeaseId, int> ran_out_;  // items of it that ran out of memory
   std::map<ItemKey, int> strikes_;  // containers that ended under an item
 
   bool leaving_ = false;

@@ -9,6 +9,13 @@
 #include "base/limits.h"
 
 namespace tidemill {
+namespace {
+
+// As many as the servers want to see before a job's items start with more. Fewer may be outliers.
+constexpr int kEnoughRanOut = 3;
+
+}  // namespace
+
 // What is held of the job goes back, and for a while it is not tried here.
 void Agent::Rest(JobId job, Resting resting) {
   // A job that was paused for it and comes again was resumed by somebody: it is tried again soon.
@@ -184,7 +191,9 @@ void Agent::Record(const Attempt& attempt, const ItemEnd& end, StopWhy why) {
   switch (verdict.next) {
     case Verdict::Next::kTell:
       logs_.Close(attempt);
-      return work_.Finish(attempt.key, OutcomeOf(attempt, end, verdict.cause), verdict.final);
+      work_.Finish(attempt.key, OutcomeOf(attempt, end, verdict.cause), verdict.final);
+      if (verdict.cause == Cause::kOutOfMemory) OnRanOut(attempt);
+      return;
     case Verdict::Next::kBack:
       logs_.Close(attempt);
       return work_.Return(attempt.key);
@@ -193,6 +202,15 @@ void Agent::Record(const Attempt& attempt, const ItemEnd& end, StopWhy why) {
     case Verdict::Next::kAlone:
       return work_.PutBack(attempt.key, std::nullopt, true);
   }
+}
+
+// What waits of its lease has no more memory than those that ran out. The servers learn from them,
+// and give it out again with more.
+void Agent::OnRanOut(const Attempt& attempt) {
+  const std::int64_t had = LimitsOf({attempt.chunk.job, attempt.memory_bytes})->memory_bytes;
+  if (had >= catalog_.JobOf(attempt.chunk.job).memory_max) return;
+  if (++ran_out_[attempt.key.lease] < kEnoughRanOut) return;
+  work_.GiveBack(attempt.key.lease);
 }
 
 void Agent::Measure(const Attempt& attempt, const ItemEnd& end) {

@@ -91,6 +91,7 @@ void Agent::Tidy() {
   std::erase_if(resting_, [now](const auto& entry) { return entry.second.until <= now; });
   std::erase_if(failing_, is_over);
   std::erase_if(paces_, is_over);
+  std::erase_if(ran_out_, [this](const auto& entry) { return !work_.Holds(entry.first); });
   std::erase_if(strikes_, [this](const auto& entry) { return !work_.Holds(entry.first.lease); });
 }
 

@@ -132,6 +132,26 @@ TEST_F(AgentModesTest, TheFirstContainerOfALoopLeavesSomeForTheOthers) {
   for (const auto* container : hand_.made) EXPECT_EQ(container->runs.size(), 5U);
 }
 
+TEST_F(AgentModesTest, WhatWouldRunOutOfMemoryTooGoesBackToBeGivenMore) {
+  play_.run = [](const ItemRun&) {
+    return FakeRun{.takes = seconds(1), .exit = 137, .how = How::kOutOfMemory};
+  };
+  link_.documents[JobId{1}] =
+      R"({"command":["true"],"resources":{"cpus":4,"memory":{"start":"1GiB","max":"4GiB"}}})";
+  link_.documents[JobId{2}] =
+      R"({"command":["true"],"resources":{"cpus":4,"memory":{"start":"1GiB","max":"1GiB"}}})";
+  Grants(1, 0, 10);
+  StartAgent();
+  RunFor(seconds(20));
+  EXPECT_EQ(link_.outcomes.size(), 3U);
+  EXPECT_EQ(link_.given_back, 7);
+  // There is no more to be had.
+  Grants(2, 0, 10, {2});
+  RunFor(seconds(20));
+  EXPECT_EQ(link_.outcomes.size(), 10U);
+  EXPECT_EQ(link_.given_back, 7);
+}
+
 TEST_F(AgentModesTest, AnItemCanHaveTheWholeMachine) {
   std::vector<ContainerSpec> specs;
   play_.open = [&specs](const ContainerSpec& spec) {

@@ -29,6 +29,7 @@ Result<Catalog::Entry> EntryOf(const Job& job) {
                      .image = spec.run.image,
                      .limits = spec.job.resources,
                      .shm_bytes = spec.run.shm_bytes};
+  entry.memory_max = spec.job.memory_max;
   entry.container.loop = spec.run.mode == Mode::kLoop;
   if (entry.container.loop) {
     TIDEMILL_TRY(entry.program, entry.plan->ForLoop(entry.id, entry.items));

@@ -31,6 +31,7 @@ class Catalog {
     std::optional<CommandPlan> plan;     // always there
     std::optional<ItemCommand> program;  // there if it is a loop
     ContainerSpec container;
+    std::int64_t memory_max = 0;                // an item that ran out of memory may get up to this
     std::shared_ptr<const JobSecrets> secrets;  // null: its spec names none
   };
 

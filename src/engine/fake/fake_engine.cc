@@ -100,8 +100,7 @@ class FakeEngine::FakeContainer : public Container {
       if (runs_.empty() || runs_.front().run.number != number) return;  // it was stopped
       if (!play.log.empty()) events_.OnLog(number, play.log);
       if (play.ends_container) return events_.OnGone("the play says so");
-      EndFirst(number, is_late ? ItemEnd::How::kTimedOut : ItemEnd::How::kExited,
-               is_late ? 143 : play.exit);
+      EndFirst(number, is_late ? ItemEnd::How::kTimedOut : play.how, is_late ? 143 : play.exit);
     });
   }
 

@@ -17,6 +17,7 @@ struct FakeRun {
   Duration takes = std::chrono::milliseconds(1);
   std::int32_t exit = 0;
   std::string log = {};
+  ItemEnd::How how = ItemEnd::How::kExited;
   bool ends_container = false;  // instead of ending by itself
 };
 
