@@ -23,7 +23,7 @@ import sys
 import tempfile
 import threading
 import time
-from typing import List, Optional
+from typing import Any, Dict, List, Optional, Set
 from urllib.parse import quote
 
 # First: it knows where the tests' own modules are.
@@ -152,9 +152,35 @@ class DockerEngine:
 
     def containers(self, label: str) -> List[str]:
         """The ids of all containers with that label, running or not."""
+        return [found["Id"] for found in self.inspect(label)]
+
+    def inspect(self, label: str, path: str = "json") -> List[Dict[str, Any]]:
+        """What the Engine tells of each of them. It may list one that it has removed already."""
+        found = []
+        for name in self._list(label, "all=1"):
+            try:
+                text = test_images.call(self.socket, "GET", f"/containers/{name}/{path}")
+            except RuntimeError:
+                continue
+            found.append(json.loads(text))
+        return found
+
+    def running(self, label: str) -> Set[str]:
+        """The ids of those that run at one and the same moment."""
+        return set(self._list(label, ""))
+
+    def remove(self, name: str) -> None:
+        """Also if the Engine, or an agent, is about to do so."""
+        try:
+            test_images.call(self.socket, "DELETE", f"/containers/{name}?force=true")
+        except RuntimeError as error:
+            if " 404 " not in str(error) and " 409 " not in str(error):
+                raise
+
+    def _list(self, label: str, query: str) -> List[str]:
         filters = quote(json.dumps({"label": [label]}))
-        found = test_images.call(self.socket, "GET", f"/containers/json?all=1&filters={filters}")
-        return [container["Id"] for container in json.loads(found)]
+        text = test_images.call(self.socket, "GET", f"/containers/json?{query}&filters={filters}")
+        return [container["Id"] for container in json.loads(text)]
 
     def stop(self) -> None:
         """As an administrator would: containers end too."""

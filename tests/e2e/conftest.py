@@ -13,6 +13,7 @@ sys.path.insert(0, str(HERE.parents[1] / "tools"))
 
 import test_images  # noqa: E402
 import test_network  # noqa: E402
+from agents import Agent  # noqa: E402
 from env import Env, Postgres, tail  # noqa: E402
 from with_docker import DockerEngine  # noqa: E402
 
@@ -55,8 +56,29 @@ def docker(_engine):
     yield _engine
     # Containers outlive an agent that was killed, for the next one to take them over.
     for name in _engine.containers("tidemill.agent"):
-        test_images.call(_engine.socket, "DELETE", f"/containers/{name}?force=true")
+        _engine.remove(name)
     assert _engine.wrong() == []
+
+
+@pytest.fixture
+def fleet(env, docker):
+    """Makes agents of the servers that there are by then. They end with the test."""
+    started = []
+
+    def start(name, *flags):
+        agent = Agent(env.folder, name, env.servers, *flags, docker=docker.socket)
+        started.append(agent)
+        return agent.start()
+
+    yield start
+    for agent in started:
+        agent.kill9()
+
+
+@pytest.fixture
+def http(env):
+    """A server whose sessions end soon."""
+    return env.server("--session-seconds", "10").http
 
 
 @pytest.fixture(scope="session")

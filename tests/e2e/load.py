@@ -32,6 +32,18 @@ def show(http: Http, job: str) -> Dict[str, Any]:
     return dict(answer.json())
 
 
+def items_of(http: Http, job: str) -> List[Dict[str, Any]]:
+    """All items of a job, with their outcomes."""
+    items: List[Dict[str, Any]] = []
+    after = ""
+    while True:
+        page = http.get(f"/v1/jobs/{job}/items?outcomes=true&limit=1000{after}").json()
+        items += page["items"]
+        if not page.get("next"):
+            return items
+        after = f"&page={page['next']}"
+
+
 def failing_items(seed: int, failing_ppm: int, items: int) -> int:
     """How many items of a job always fail, by the load program's own rule."""
     command = [str(binaries() / "tidemill-load"), "--items", str(items)]

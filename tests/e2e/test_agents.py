@@ -10,7 +10,7 @@ import subprocess
 import time
 
 import pytest
-from agents import Agent, submit
+from agents import submit
 from conserved import Sampler, done_share, outcomes
 from env import binaries, wait_until
 from load import show, wait_for_end
@@ -22,21 +22,6 @@ NOOP = {
     "entrypoint": ["/noop"],
     "resources": {"cpus": 1, "memory": "64MiB"},
 }
-
-
-@pytest.fixture
-def fleet(env, docker):
-    """Makes agents that end with the test."""
-    started = []
-
-    def start(name, servers, *flags):
-        agent = Agent(env.folder, name, servers, *flags, docker=docker.socket)
-        started.append(agent)
-        return agent.start()
-
-    yield start
-    for agent in started:
-        agent.kill9()
 
 
 def no_container_is_left(docker):
@@ -52,7 +37,7 @@ def attempts(env, job):
 def test_a_hundred_thousand_items_each_exactly_once(env, docker, fleet):
     server = env.server()
     for name in ("m1", "m2", "m3"):
-        fleet(name, [server], "--cpus", "1")
+        fleet(name, "--cpus", "1")
     job = submit(server.http, NOOP, ITEMS)
     shown = wait_for_end(server.http, job, 600)
     assert shown["counts"]["succeeded"] == ITEMS, shown
@@ -64,7 +49,7 @@ def test_a_hundred_thousand_items_each_exactly_once(env, docker, fleet):
 def test_nothing_is_lost_or_doubled_whatever_dies(env, docker, fleet):
     first = env.server("--session-seconds", "10")
     second = env.server("--session-seconds", "10")
-    agents = [fleet(name, [first, second], "--cpus", "1") for name in ("m1", "m2", "m3")]
+    agents = [fleet(name, "--cpus", "1") for name in ("m1", "m2", "m3")]
     job = submit(first.http, NOOP, ITEMS)
     sampler = Sampler(env.conninfo)
     sampler.start()
@@ -107,7 +92,7 @@ def bare_rate(program, loops):
 def test_the_rate_is_at_least_half_of_a_bare_loop(env, docker, fleet, noop_program):
     server = env.server()
     for name in ("m1", "m2"):
-        fleet(name, [server], "--cpus", "1")
+        fleet(name, "--cpus", "1")
     ratios = []
     for _ in range(3):
         before = bare_rate(noop_program, 2)
@@ -123,7 +108,7 @@ def test_the_rate_is_at_least_half_of_a_bare_loop(env, docker, fleet, noop_progr
 
 def test_items_see_what_they_should(env, docker, fleet):
     server = env.server()
-    agent = fleet("m1", [server], "--cpus", "2")
+    agent = fleet("m1", "--cpus", "2")
     spec = {
         "image": "tidemill-test/alpine-like",
         "command": ["sh", "-c", "env | grep TIDEMILL_ | sort; echo $GREETING {item.size}"],
@@ -167,14 +152,14 @@ def paused(http, job):
 def test_an_image_is_pulled_from_its_registry(env, docker, fleet, registry):
     image = registry.push(docker.socket, "tidemill-test/alpine-like", "tools/sh")
     server = env.server()
-    fleet("m1", [server])
+    fleet("m1")
     job = submit(server.http, {"image": image, "command": ["true"]}, 100)
     assert wait_for_end(server.http, job, 120)["counts"]["succeeded"] == 100
 
 
 def test_a_missing_image_pauses_the_job_with_a_reason(env, docker, fleet, registry):
     server = env.server()
-    fleet("m1", [server])
+    fleet("m1")
     image = f"{registry.host}/not/there:3"
     job = submit(server.http, {"image": image, "command": ["true"]}, 100)
     shown = wait_until("the job to be paused", lambda: paused(server.http, job), 60)
@@ -189,7 +174,7 @@ def test_a_registry_that_is_away_is_shown_and_the_job_goes_on_later(env, docker,
     image = registry.push(docker.socket, "tidemill-test/alpine-like", "tools/late")
     registry.kill9()
     server = env.server()
-    fleet("m1", [server])
+    fleet("m1")
     job = submit(server.http, {"image": image, "command": ["true"]}, 10)
 
     def trouble():
@@ -204,7 +189,7 @@ def test_a_registry_that_is_away_is_shown_and_the_job_goes_on_later(env, docker,
 
 def test_a_cancelled_job_stops_running(env, docker, fleet):
     server = env.server()
-    fleet("m1", [server], "--cpus", "2")
+    fleet("m1", "--cpus", "2")
     spec = {"image": "tidemill-test/alpine-like", "command": ["sleep", "600"]}
     job = submit(server.http, {**spec, "grace": "1s"}, 100)
     wait_until("items to run", lambda: docker.containers("tidemill.agent"), 60)
@@ -215,7 +200,7 @@ def test_a_cancelled_job_stops_running(env, docker, fleet):
 
 def test_an_agent_that_is_told_to_end_gives_everything_back(env, docker, fleet):
     server = env.server()
-    agent = fleet("m1", [server], "--cpus", "2")
+    agent = fleet("m1", "--cpus", "2")
     spec = {"image": "tidemill-test/alpine-like", "command": ["sleep", "600"]}
     job = submit(server.http, spec, 10)
     wait_until("items to run", lambda: show(server.http, job)["counts"]["running"] > 0, 60)
@@ -227,7 +212,7 @@ def test_an_agent_that_is_told_to_end_gives_everything_back(env, docker, fleet):
 
 def test_a_timeout_is_told_apart(env, docker, fleet):
     server = env.server()
-    fleet("m1", [server])
+    fleet("m1")
     spec = {"image": "tidemill-test/alpine-like", "command": ["sleep", "60"], "timeout": "500ms"}
     job = submit(server.http, spec, 1)
     wait_for_end(server.http, job, 60)

@@ -7,7 +7,7 @@ import pytest
 from agents import submit
 from env import binaries, wait_until
 from guest import Guest, with_libraries
-from load import wait_for_end
+from load import items_of, wait_for_end
 from registry import Registry
 
 ENGINE = ["dockerd", "containerd", "containerd-shim-runc-v2", "runc"]
@@ -45,10 +45,6 @@ def guest(env, registry):
     ports = {8080: server.port, registry.port: registry.port}
     with Guest(env.folder, SCRIPT, files, ports) as machine:
         yield machine
-
-
-def items_of(http, job):
-    return http.get(f"/v1/jobs/{job}/items?outcomes=true").json()["items"]
 
 
 def test_out_of_memory_is_told_apart_there_too(env, docker, registry, guest):

@@ -4,7 +4,7 @@
 import pytest
 from agents import Agent, submit
 from hostile_items import LONG, SHORT, SIGNALS, all_of
-from load import wait_for_end
+from load import items_of, wait_for_end
 
 SPEC = {
     "image": "tidemill-test/alpine-like",
@@ -26,16 +26,6 @@ def agent(env, docker):
     started = Agent(env.folder, "m1", [env.server()], "--cpus", "1", docker=docker.socket)
     yield started.start()
     started.kill9()
-
-
-def items_of(http, job):
-    items, after = [], ""
-    while True:
-        page = http.get(f"/v1/jobs/{job}/items?outcomes=true{after}").json()
-        items += page["items"]
-        if not page.get("next"):
-            return items
-        after = f"&page={page['next']}"
 
 
 def check(http, job, bads):

@@ -4,17 +4,15 @@
 An item finds out which machine it is on by the path that its scratch folder is mounted from.
 """
 
-import json
 import os
 import signal
 import time
 
 import pytest
-import test_images
-from agents import Agent, submit
+from agents import submit
 from conserved import done_share, outcomes
 from env import alive, wait_until
-from load import show, wait_for_end
+from load import items_of, show, wait_for_end
 
 SHELL = {"image": "tidemill-test/alpine-like", "resources": {"cpus": 1, "memory": "64MiB"}}
 ON_M1 = "grep -q m1-state /proc/self/mountinfo"
@@ -22,31 +20,6 @@ ON_M1 = "grep -q m1-state /proc/self/mountinfo"
 
 def sh(script, **more):
     return {**SHELL, "command": ["busybox", "sh", "-c", script], **more}
-
-
-@pytest.fixture
-def fleet(env, docker):
-    """Makes agents that end with the test."""
-    started = []
-
-    def start(name, *flags):
-        agent = Agent(env.folder, name, env.servers, *flags, docker=docker.socket)
-        started.append(agent)
-        return agent.start()
-
-    env.server("--session-seconds", "10")
-    yield start
-    for agent in started:
-        agent.kill9()
-
-
-@pytest.fixture
-def http(env, fleet):
-    return env.servers[-1].http
-
-
-def items_of(http, job):
-    return http.get(f"/v1/jobs/{job}/items?outcomes=true&limit=1000").json()["items"]
 
 
 def causes_of(http, job):
@@ -195,17 +168,19 @@ def test_a_canary_can_be_turned_off_and_lets_others_pass(http, fleet):
 # --- slots ---
 
 
-def limits_of(docker):
-    """The processors and memory that all containers of agents may use now, and how many."""
-    found = []
-    for name in docker.containers("tidemill.agent"):
-        try:
-            text = test_images.call(docker.socket, "GET", f"/containers/{name}/json")
-        except RuntimeError:
-            continue
-        config = json.loads(text)["HostConfig"]
-        found.append((config["NanoCpus"] / 1e9, config["Memory"]))
-    return found
+class Limits:
+    """The processors and memory that the containers of agents may use, those that run."""
+
+    def __init__(self, docker):
+        self._docker = docker
+        self._known = {}
+
+    def now(self):
+        for found in self._docker.inspect("tidemill.agent"):
+            config = found["HostConfig"]
+            self._known[found["Id"]] = (config["NanoCpus"] / 1e9, config["Memory"])
+        running = self._docker.running("tidemill.agent")
+        return [self._known[each] for each in running if each in self._known]
 
 
 def test_nothing_is_oversubscribed(http, fleet, docker):
@@ -217,10 +192,11 @@ def test_nothing_is_oversubscribed(http, fleet, docker):
     whole = submit(http, sh("sleep 0.3", resources="machine"), 2, name="whole")
     jobs.append(whole)
     most, together = 0, 0
+    containers = Limits(docker)
 
     def over():
         nonlocal most, together
-        limits = limits_of(docker)
+        limits = containers.now()
         assert sum(cpus for cpus, _ in limits) <= 2 + 1e-9, limits
         assert sum(memory for _, memory in limits) <= 1 << 30, limits
         most = max(most, len(limits))
@@ -242,15 +218,10 @@ def test_devices_belong_to_one_item_at_a_time(http, fleet, docker):
     seen = []
 
     def over():
-        for name in docker.containers("tidemill.agent"):
-            try:
-                text = test_images.call(docker.socket, "GET", f"/containers/{name}/json")
-            except RuntimeError:
-                continue
-            devices = json.loads(text)["HostConfig"]["Devices"]
-            seen.append([each["PathOnHost"] for each in devices])
+        for found in docker.inspect("tidemill.agent"):
+            seen.append([each["PathOnHost"] for each in found["HostConfig"]["Devices"]])
             assert len(seen[-1]) == 1
-        assert len(docker.containers("tidemill.agent")) <= 2
+        assert len(docker.running("tidemill.agent")) <= 2
         return show(http, job)["state"] == "finished"
 
     wait_until("the job to end", over, 120)
@@ -329,14 +300,9 @@ def test_a_restart_of_the_engine_loses_no_outcome_and_invents_none(env, http, fl
 
 def programs(docker):
     """What runs in all containers of agents beside init."""
-    found = []
-    for name in docker.containers("tidemill.agent"):
-        try:
-            text = test_images.call(docker.socket, "GET", f"/containers/{name}/top")
-        except RuntimeError:
-            continue
-        found += [each[-1] for each in json.loads(text)["Processes"] if "init" not in each[-1]]
-    return found
+    tops = docker.inspect("tidemill.agent", "top")
+    lines = [each[-1] for top in tops for each in top["Processes"]]
+    return [line for line in lines if "init" not in line]
 
 
 def test_cancelling_a_million_items_takes_effect_within_two_heartbeats(http, fleet, docker):

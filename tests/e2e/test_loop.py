@@ -10,7 +10,7 @@ from agents import Agent, submit
 from cli import Cli
 from conserved import outcomes
 from env import ROOT, wait_until
-from load import show, wait_for_end
+from load import items_of, show, wait_for_end
 
 RESOURCES = {"cpus": 1, "memory": "64MiB"}
 # A whole loop program for an image that has nothing but busybox: one item at a time.
@@ -47,39 +47,13 @@ def sh(script, **more):
     return {"image": image, "command": command, "resources": RESOURCES, "retries": 0, **more}
 
 
-@pytest.fixture
-def fleet(env, docker):
-    """Makes agents that end with the test."""
-    started = []
-
-    def start(*flags, name="m1"):
-        agent = Agent(env.folder, name, env.servers, *flags, docker=docker.socket)
-        started.append(agent)
-        return agent.start()
-
-    env.server("--session-seconds", "10")
-    yield start
-    for agent in started:
-        agent.kill9()
-
-
-@pytest.fixture
-def http(env, fleet):
-    return env.servers[-1].http
-
-
-def outcomes_of(http, job):
-    page = http.get(f"/v1/jobs/{job}/items?outcomes=true&limit=1000").json()["items"]
-    return [each["outcome"] for each in page]
-
-
 def attempts(http, job):
     return http.get(f"/v1/jobs/{job}/stats").json()["attempts"]
 
 
 def only_these_failed(http, job, failed):
     """Each item had one attempt; `failed` gives cause and exit code of those that failed."""
-    found = outcomes_of(http, job)
+    found = [each["outcome"] for each in items_of(http, job)]
     assert [each["attempt"] for each in found] == [1] * len(found), found
     told = {
         number: (each["cause"], each["exit"])
@@ -99,7 +73,7 @@ def logs(agent):
 
 
 def test_each_item_of_many_batches_succeeds_exactly_once(env, http, fleet, docker):
-    fleet("--cpus", "2")
+    fleet("m1", "--cpus", "2")
     job = submit(http, loop(32), 5000)
     shown = wait_for_end(http, job, 120)
     assert shown["counts"]["succeeded"] == 5000, shown
@@ -110,7 +84,7 @@ def test_each_item_of_many_batches_succeeds_exactly_once(env, http, fleet, docke
 
 
 def test_a_shell_and_wget_are_enough(http, fleet):
-    fleet("--cpus", "2")
+    fleet("m1", "--cpus", "2")
     job = submit(http, sh(SHELL_LOOP, mode="loop"), 100)
     assert wait_for_end(http, job, 120)["counts"]["succeeded"] == 90
     only_these_failed(http, job, {number: ("failed", 4) for number in range(3, 100, 10)})
@@ -120,7 +94,7 @@ def test_the_programs_of_the_documentation_work(env, http, fleet):
     text = (ROOT / "docs" / "loop.md").read_text()
     programs = dict(re.findall(r"^```(python|sh)\n(.*?)^```$", text, re.MULTILINE | re.DOTALL))
     tools = "".join(f'{tool}() {{ busybox {tool} "$@"; }}\n' for tool in ("wget", "sed"))
-    fleet("--cpus", "1")
+    fleet("m1", "--cpus", "1")
     shell = submit(http, sh(tools + programs["sh"], mode="loop"), 20)
     assert wait_for_end(http, shell, 60)["counts"]["succeeded"] == 20
     only_these_failed(http, shell, {})
@@ -135,7 +109,7 @@ def test_the_programs_of_the_documentation_work(env, http, fleet):
 
 
 def test_results_of_a_batch_settle_each_on_its_own(http, fleet):
-    agent = fleet("--cpus", "1")
+    agent = fleet("m1", "--cpus", "1")
     texts = ["ok"] * 64
     texts[5], texts[6], texts[63] = "fail 9", "fail 255", "fail 1"
     texts[40] = "print a word of item 40"
@@ -148,7 +122,7 @@ def test_results_of_a_batch_settle_each_on_its_own(http, fleet):
 
 
 def test_batches_grow_to_what_the_program_asks_for(http, fleet):
-    fleet("--cpus", "1")
+    fleet("m1", "--cpus", "1")
     # A batch takes as long as one item. It begins with one; if it never grew this would take 60 s.
     count = r"busybox grep -o '\"item\":[0-9]*'"
     script = SHELL_LOOP.replace("wait=1000", "max=32&wait=1000").split("  item=")[0]
@@ -171,7 +145,7 @@ def test_batches_grow_to_what_the_program_asks_for(http, fleet):
     [("die 5", ("failed", 5)), ("die 0", ("failed", 1)), ("kill", ("failed", 137))],
 )
 def test_a_program_that_dies_fails_only_the_item_it_held(http, fleet, last, outcome):
-    agent = fleet("--cpus", "1")
+    agent = fleet("m1", "--cpus", "1")
     texts = ["ok"] * 50
     texts[20] = last
     job = submit(http, loop(1), texts)
@@ -182,7 +156,7 @@ def test_a_program_that_dies_fails_only_the_item_it_held(http, fleet, last, outc
 
 
 def test_one_poison_item_does_not_hurt_its_batch(http, fleet):
-    fleet("--cpus", "2")
+    fleet("m1", "--cpus", "2")
     texts = ["ok"] * 200
     texts[77] = "kill"
     job = submit(http, loop(16), texts)
@@ -191,7 +165,7 @@ def test_one_poison_item_does_not_hurt_its_batch(http, fleet):
 
 
 def test_several_poison_items_fail_each_for_itself(http, fleet):
-    fleet("--cpus", "1")
+    fleet("m1", "--cpus", "1")
     texts = ["ok"] * 64
     texts[0], texts[1], texts[30], texts[63] = "die 3", "kill", "die 4", "die 0"
     job = submit(http, loop(64), texts)
@@ -201,7 +175,7 @@ def test_several_poison_items_fail_each_for_itself(http, fleet):
 
 
 def test_a_program_that_dies_at_its_start_pauses_the_job(http, fleet):
-    fleet("--cpus", "1")
+    fleet("m1", "--cpus", "1")
     job = submit(http, loop(16, env={"LOOP_PROBE_DIES": "3"}, retries=0), 1000)
     shown = wait_until("the pause", lambda: paused(http, job), 60)
     assert "exit code 3" in shown["reason"] and "20" in shown["reason"], shown
@@ -218,18 +192,18 @@ def paused(http, job):
 
 @pytest.mark.parametrize("batch, how", [(1, "hang"), (1, "deaf"), (8, "hang"), (8, "deaf")])
 def test_a_hang_costs_the_item_that_hangs(http, fleet, batch, how):
-    fleet("--cpus", "1")
+    fleet("m1", "--cpus", "1")
     texts = ["ok"] * 40
     texts[9] = how
     job = submit(http, loop(batch, timeout="1s", grace="1s"), texts)
     assert wait_for_end(http, job, 120)["counts"]["succeeded"] == 39
-    found = outcomes_of(http, job)
+    found = [each["outcome"] for each in items_of(http, job)]
     assert found[9]["cause"] == "timeout" and found[9]["attempt"] == 1
     assert all(each["attempt"] == 1 for each in found)
 
 
 def test_a_cancelled_loop_ends(http, fleet, docker):
-    fleet("--cpus", "2")
+    fleet("m1", "--cpus", "2")
     job = submit(http, loop(8, grace="1s"), ["hang"] * 100)
     wait_until("items to run", lambda: show(http, job)["counts"]["running"] >= 2, 60)
     assert http.post(f"/v1/jobs/{job}/cancel").status == 200
@@ -246,7 +220,7 @@ TAKES = f"{POST} '' $TIDEMILL_URL/next"
 
 @pytest.mark.parametrize("mode", ["process", "loop"])
 def test_an_item_says_how_far_it_is(env, http, fleet, mode):
-    fleet("--cpus", "1")
+    fleet("m1", "--cpus", "1")
     take = TAKES if mode == "loop" else "true"
     # A machine tells it every 5 seconds, with its next heartbeat; then watch has time to look.
     job = submit(http, sh(f"{take}; {SAYS}; sleep 14; exit 2", mode=mode), 1)
@@ -269,7 +243,7 @@ def test_an_item_says_how_far_it_is(env, http, fleet, mode):
 
 @pytest.mark.parametrize("mode, clean", [("container", 8), ("process", 1)])
 def test_what_an_item_leaves_in_the_file_system(http, fleet, mode, clean):
-    fleet("--cpus", "1")
+    fleet("m1", "--cpus", "1")
     job = submit(http, sh("[ ! -e /tmp/mark ] && : > /tmp/mark", mode=mode), 8)
     counts = wait_for_end(http, job, 60)["counts"]
     assert (counts["succeeded"], counts["failed"]) == (clean, 8 - clean)
@@ -278,7 +252,7 @@ def test_what_an_item_leaves_in_the_file_system(http, fleet, mode, clean):
 def test_a_loop_needs_no_network(env, http, fleet):
     policy = {"policy": {"no_network": True}}
     assert http.request("PUT", "/v1/pools/default?project=default", policy).status == 200
-    fleet("--cpus", "1")
+    fleet("m1", "--cpus", "1")
     job = submit(http, loop(16), 500)
     # Nothing but loopback is there, and that is up.
     devices = "[ $(busybox ls /sys/class/net) = lo ]"

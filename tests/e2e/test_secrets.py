@@ -9,29 +9,13 @@ import secrets as random
 import subprocess
 import urllib.parse
 
-import pytest
 import test_images
-from agents import Agent, submit
+from agents import submit
 from env import wait_until
 from load import show, wait_for_end
 
 IMAGE = "tidemill-test/debian-like"
 SMALL = {"cpus": 1, "memory": "64MiB"}
-
-
-@pytest.fixture
-def fleet(env, docker):
-    """Makes agents that end with the test."""
-    started = []
-
-    def start(name, server):
-        agent = Agent(env.folder, name, [server], "--cpus", "2", docker=docker.socket)
-        started.append(agent)
-        return agent.start()
-
-    yield start
-    for agent in started:
-        agent.kill9()
 
 
 def put_secret(http, name, value):
@@ -98,7 +82,7 @@ def test_a_canary_is_found_nowhere_it_should_not_be(env, docker, fleet, tmp_path
     server = env.server()
     put_secret(server.http, "as-variable", canary)
     put_secret(server.http, "as-file", canary + " in a file")
-    agent = fleet("m1", server)
+    agent = fleet("m1", "--cpus", "2")
     script = (
         'echo "$CANARY"; cat "$TIDEMILL_SECRETS/key"; echo; printf %s "$CANARY" | base64;'
         ' echo "x${CANARY}x"; echo "$CANARY" >&2; test "$CANARY in a file" ='
@@ -172,7 +156,7 @@ def dump(env):
 
 def test_a_secret_that_does_not_exist_pauses_the_job(env, docker, fleet):
     server = env.server()
-    fleet("m1", server)
+    fleet("m1", "--cpus", "2")
     spec = {"image": IMAGE, "command": ["true"], "resources": SMALL, "secrets": ["MISSING"]}
     job = submit(server.http, spec)
     wait_until("the pause", lambda: show(server.http, job)["state"] == "paused", 60)
@@ -189,7 +173,7 @@ def test_secrets_of_another_project_are_not_given(env, docker, fleet):
     body = {"value": base64.b64encode(b"of the other").decode()}
     other = {"Tidemill-Project": "other"}
     assert http.request("PUT", "/v1/secrets/THEIRS", body, other).status == 204
-    fleet("m1", server)
+    fleet("m1", "--cpus", "2")
     spec = {"image": IMAGE, "command": ["true"], "resources": SMALL, "secrets": ["THEIRS"]}
     job = submit(http, spec)
     wait_until("the pause", lambda: show(http, job)["state"] == "paused", 60)
@@ -215,7 +199,7 @@ def test_sealed_with_one_key_and_opened_after_another_was_put_in_front(env, dock
     server.keys_file.write_text(new + server.keys_file.read_text())
     server.start()
     put_secret(server.http, "NEW", "sealed after")
-    fleet("m1", server)
+    fleet("m1", "--cpus", "2")
     command = ["sh", "-c", 'test "$OLD" = "sealed before" && test "$NEW" = "sealed after"']
     spec = {"image": IMAGE, "command": command, "resources": SMALL, "secrets": ["OLD", "NEW"]}
     job = submit(server.http, spec)
