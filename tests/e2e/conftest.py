@@ -18,8 +18,9 @@ from env import Env, Postgres, tail  # noqa: E402
 from with_docker import DockerEngine  # noqa: E402
 
 
-def pytest_configure():
-    """Before any thread or server: two runs on one machine would meet in a bridge and its rules."""
+def pytest_configure(config):
+    """Before any server: two runs on one machine would meet in a bridge and its rules."""
+    config.addinivalue_line("markers", "alone: measures time, and wants the machine to itself")
     if os.geteuid() == 0:
         test_network.enter_own_network()
 

@@ -89,6 +89,7 @@ def bare_rate(program, loops):
     return float(done.stdout.split()[0])
 
 
+@pytest.mark.alone
 def test_the_rate_is_at_least_half_of_a_bare_loop(env, docker, fleet, noop_program):
     server = env.server()
     for name in ("m1", "m2"):

@@ -305,6 +305,7 @@ def programs(docker):
     return [line for line in lines if "init" not in line]
 
 
+@pytest.mark.alone
 def test_cancelling_a_million_items_takes_effect_within_two_heartbeats(http, fleet, docker):
     for name in ("m1", "m2"):
         fleet(name, "--cpus", "2")

@@ -18,6 +18,7 @@ from tls import Tls
 
 ITEMS = int(os.environ.get("TIDEMILL_LOAD_ITEMS", "500000"))
 AGENTS = 1000
+pytestmark = pytest.mark.alone
 
 
 def test_nothing_is_lost_or_doubled_whatever_dies(env, tmp_path):

@@ -11,12 +11,14 @@ import statistics
 import sys
 import time
 
+import pytest
 from agents import Agent, submit
 from conserved import outcomes
 from env import children
 from load import wait_for_end
 
 ITEMS = int(os.environ.get("TIDEMILL_LOOP_ITEMS", "200000"))
+pytestmark = pytest.mark.alone
 PROGRAM = pathlib.Path(__file__).with_name("loop_program.py")
 
 
