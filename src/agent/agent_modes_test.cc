@@ -134,7 +134,7 @@ TEST_F(AgentModesTest, TheFirstContainerOfALoopLeavesSomeForTheOthers) {
 
 TEST_F(AgentModesTest, WhatWouldRunOutOfMemoryTooGoesBackToBeGivenMore) {
   play_.run = [](const ItemRun&) {
-    return FakeRun{.takes = seconds(1), .exit = 137, .how = How::kOutOfMemory};
+    return FakeRun{.takes = seconds(1), .memory_bytes = 100LL << 30};
   };
   link_.documents[JobId{1}] =
       R"({"command":["true"],"resources":{"cpus":4,"memory":{"start":"1GiB","max":"4GiB"}}})";

@@ -23,6 +23,11 @@ std::int64_t IndexOf(const ItemRun& run) {
 
 }  // namespace
 
+std::int64_t MemoryOf(const Script& script, std::int64_t item) {
+  SeededRandom random(script.seed ^ static_cast<std::uint64_t>(item), "memory");
+  return std::int64_t{1 << 20} << (random.Chance(0.5) ? 0 : random.Below(11));
+}
+
 SimMachine::SimMachine(Deps deps, const Script& script, std::uint64_t seed, int number)
     : deps_(deps),
       script_(script),
@@ -38,6 +43,7 @@ FakeRun SimMachine::Play(const ItemRun& run) {
   const auto longest = static_cast<std::uint64_t>(script_.item_ms) * 1000;
   play.takes = Duration(1 + static_cast<std::int64_t>(random_.Below(longest)));
   play.exit = ItemFails(script_, index) ? 1 : 0;
+  play.memory_bytes = MemoryOf(script_, index);
   play.ends_container = random_.Chance(deps_.faults.lost_container);
   return play;
 }

@@ -22,6 +22,9 @@ struct MachineFaults {
   double crash = 0;           // of the agent, each second
 };
 
+// What an item needs of memory whenever it is run, from a MiB up to a GiB; half of them little.
+std::int64_t MemoryOf(const Script& script, std::int64_t item);
+
 // A machine with a real agent on an engine that is played. Its agent can crash and come back, with
 // what it kept. Loop thread only.
 class SimMachine {

@@ -51,6 +51,7 @@ SimPlan DrawPlan(std::uint64_t seed) {
   script.join_token = "tidemill_join_of_the_simulator";
   script.session_life = plan.limits.session_life;
   script.heartbeat = plan.limits.session_life / 6;
+  script.shape.memory_bytes = 8LL << 30;
   script.shape.millicpus = 1000 * (1 + static_cast<std::int64_t>(random.Below(8)));
   script.item_ms = 1 + static_cast<std::int64_t>(random.Below(5000));
   script.lease_time = milliseconds(random.Below(8000));
@@ -70,6 +71,14 @@ SimPlan DrawPlan(std::uint64_t seed) {
   plan.machines = static_cast<int>(random.Below(6));
   // One kind of agent alone must do as well.
   if (plan.machines > 0 && random.Chance(0.3)) plan.agents = 0;
+  // Played agents know nothing of memory.
+  if (plan.agents == 0) {
+    for (PlannedJob& job : plan.jobs) {
+      if (!random.Chance(0.5)) continue;
+      job.memory_bytes = 64 << 20;
+      job.memory_max = job.memory_bytes << random.Below(5);
+    }
+  }
   plan.machine_faults = {SomeChance(random, 0.1), SomeChance(random, 0.3), SomeChance(random, 0.02),
                          SomeChance(random, 0.02)};
   return plan;

@@ -16,6 +16,10 @@ namespace tidemill {
 struct PlannedJob {
   std::vector<int> parts;  // how many items each has; a part is a chunk here
   int retries = 0;
+  // What its items start with, and may be given; 0: nobody counts memory. How much an item needs
+  // the seed says: some need more than there is.
+  std::int64_t memory_bytes = 0;
+  std::int64_t memory_max = 0;
   Duration begins{};
 };
 

@@ -19,6 +19,11 @@ constexpr std::int64_t kBeginUs = 1'700'000'000'000'000;  // some day of 2023
 // run.
 constexpr Duration kHealTime = hours(4);
 
+std::string MemoryDocument(const PlannedJob& job) {
+  return R"({"resources":{"memory":{"start":)" + std::to_string(job.memory_bytes) + R"(,"max":)" +
+         std::to_string(job.memory_max) + "}}}";
+}
+
 }  // namespace
 
 void World::WorldLog::Write(std::string_view level, std::string_view event, Fields fields) {
@@ -151,6 +156,11 @@ void World::Submit(const PlannedJob& planned, std::size_t number) {
     job.spec.name = "sim";
     job.spec.retries = planned.retries;
     job.spec.document = "{}";
+    if (planned.memory_bytes > 0) {
+      job.spec.resources.memory_bytes = planned.memory_bytes;
+      job.spec.memory_max = planned.memory_max;
+      job.spec.document = MemoryDocument(planned);
+    }
     const Result<Job> created = faulty_.CreateJob(job);
     if (!created) return false;
     for (std::size_t i = 0; i < planned.parts.size(); ++i) {
@@ -263,8 +273,8 @@ void World::CheckEnds() {
   for (const JobDump& dump : state->jobs) CheckEnd(dump);
 }
 
-// Items that fail whenever they are run cannot have succeeded, and no other can have failed but by
-// being lost with too many machines.
+// Items that fail whenever they are run, or need more memory than there is, cannot have succeeded;
+// no other can have failed but by being lost with too many machines.
 void World::CheckEnd(const JobDump& dump) {
   if (dump.job.state != JobState::kFinished) return;
   std::map<std::int64_t, ItemTry> tries;
@@ -274,11 +284,15 @@ void World::CheckEnd(const JobDump& dump) {
     const Chunk& chunk = stored.chunk;
     if (!stored.rolled) Breach(SimVerdict::kLiveness, "a finished chunk was not rolled up");
     for (int i = 0; i < chunk.length(); ++i) {
-      const bool fails = ItemFails(plan_.script, chunk.first_item + i);
+      const std::int64_t item = chunk.first_item + i;
+      const std::int64_t most = dump.job.spec.memory_max;
+      const bool is_too_large = most > 0 && MemoryOf(plan_.script, item) > most;
+      const bool fails = is_too_large || ItemFails(plan_.script, item);
       if (fails && !chunk.failed.Get(i)) Breach(SimVerdict::kSafety, "a success was invented");
       if (!fails && chunk.failed.Get(i)) ++unexpected;
-      const ItemTry& tried = tries[chunk.first_item + i];
-      if (fails && tried.lost < limits::kMaxLost && tried.attempts != dump.job.spec.retries + 1) {
+      const ItemTry& tried = tries[item];
+      if (fails && !is_too_large && tried.lost < limits::kMaxLost &&
+          tried.attempts != dump.job.spec.retries + 1) {
         Breach(SimVerdict::kSafety, "an item was given up before, or tried after, its last retry");
       }
     }

@@ -19,8 +19,11 @@ struct FakeEngine::State {
 
 class FakeEngine::FakeContainer : public Container {
  public:
-  FakeContainer(std::shared_ptr<State> state, ContainerEvents& events, bool secret_files)
-      : state_(std::move(state)), events_(events), secret_files_(secret_files) {
+  FakeContainer(std::shared_ptr<State> state, ContainerEvents& events, const ContainerSpec& spec)
+      : state_(std::move(state)),
+        events_(events),
+        secret_files_(spec.secret_files),
+        memory_bytes_(spec.limits.memory_bytes) {
     state_->containers.insert(this);
   }
   ~FakeContainer() override { state_->containers.erase(this); }
@@ -100,7 +103,10 @@ class FakeEngine::FakeContainer : public Container {
       if (runs_.empty() || runs_.front().run.number != number) return;  // it was stopped
       if (!play.log.empty()) events_.OnLog(number, play.log);
       if (play.ends_container) return events_.OnGone("the play says so");
-      EndFirst(number, is_late ? ItemEnd::How::kTimedOut : play.how, is_late ? 143 : play.exit);
+      if (is_late) return EndFirst(number, ItemEnd::How::kTimedOut, 143);
+      const bool runs_out = memory_bytes_ > 0 && play.memory_bytes > memory_bytes_;
+      if (runs_out) return EndFirst(number, ItemEnd::How::kOutOfMemory, 137);
+      EndFirst(number, ItemEnd::How::kExited, play.exit);
     });
   }
 
@@ -124,6 +130,7 @@ class FakeEngine::FakeContainer : public Container {
   const std::shared_ptr<State> state_;
   ContainerEvents& events_;
   const bool secret_files_;
+  const std::int64_t memory_bytes_;  // 0: as much as it likes
   const std::shared_ptr<char> alive_ = std::make_shared<char>();
   std::deque<Waiting> runs_;
   bool usable_ = true;
@@ -140,7 +147,7 @@ FoundContainer FakeEngine::Found(const std::shared_ptr<State>& state, FakeFound 
   out.spec = found.spec;
   for (const ItemRun& run : found.runs) out.runs.push_back({run.number, run.tag});
   out.adopt = [state, found = std::move(found)](ContainerEvents& events) {
-    auto container = std::make_unique<FakeContainer>(state, events, found.spec.secret_files);
+    auto container = std::make_unique<FakeContainer>(state, events, found.spec);
     for (const ItemRun& run : found.runs) container->Run(run);
     return container;
   };
@@ -171,7 +178,7 @@ void FakeEngine::Open(const ContainerSpec& spec, ContainerEvents& events,
     if (!state->alive) return;
     const Result<void> answer = state->play.open(spec);
     if (answer) {
-      done(std::make_unique<FakeContainer>(state, events, spec.secret_files));
+      done(std::make_unique<FakeContainer>(state, events, spec));
     } else {
       done(tl::unexpected(answer.error()));
     }

@@ -17,8 +17,8 @@ struct FakeRun {
   Duration takes = std::chrono::milliseconds(1);
   std::int32_t exit = 0;
   std::string log = {};
-  ItemEnd::How how = ItemEnd::How::kExited;
-  bool ends_container = false;  // instead of ending by itself
+  std::int64_t memory_bytes = 1 << 20;  // that it needs: with less it runs out of memory
+  bool ends_container = false;          // instead of ending by itself
 };
 
 // A container that the first Recover finds.
