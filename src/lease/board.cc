@@ -2,6 +2,7 @@
 #include "lease/board.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "base/limits.h"
@@ -50,19 +51,6 @@ void JobBoard::Measure(const std::string& project, JobId id, std::int64_t items,
   if (entry != nullptr && entry->job.project == project) entry->time.Add(items, run_ms);
 }
 
-void JobBoard::SetOut(LeaseId lease, JobId job, std::int64_t items) {
-  const auto found = out_.find(lease);
-  const std::int64_t before = found == out_.end() ? 0 : found->second.items;
-  std::int64_t& all = out_items_[job];
-  all += items - before;
-  if (all == 0) out_items_.erase(job);
-  if (items > 0) {
-    out_[lease] = {job, items};
-  } else if (found != out_.end()) {
-    out_.erase(found);
-  }
-}
-
 void JobBoard::SetPassed(JobId id, bool passed) {
   if (!passed) {
     passed_.erase(id);
@@ -91,18 +79,9 @@ const BoardJob* JobBoard::FindJob(JobId id) const {
   return nullptr;
 }
 
-std::int64_t JobBoard::Grantable(const Entry& entry) const {
-  if (entry.dry) return 0;
-  if (entry.job.trial == 0) return entry.job.free_items;
-  const auto out = out_items_.find(entry.job.id);
-  const std::int64_t room = entry.job.trial - (out == out_items_.end() ? 0 : out->second);
-  return std::clamp<std::int64_t>(entry.job.free_items, 0, std::max<std::int64_t>(room, 0));
-}
-
 // One whose count has run out may still have something: the count is as old as the last look.
-bool JobBoard::IsFor(const Entry& entry, const std::string& project) const {
-  if (entry.dry || (!project.empty() && entry.job.project != project)) return false;
-  return entry.job.trial == 0 || Grantable(entry) > 0;
+bool JobBoard::IsFor(const Entry& entry, const std::string& project) {
+  return !entry.dry && (project.empty() || entry.job.project == project);
 }
 
 bool JobBoard::Fits(const std::string& project, const Resources& free) const {
@@ -125,14 +104,16 @@ std::vector<Ask> JobBoard::AsksFor(const std::string& project, const Resources& 
     const Entry& entry = jobs_[(first + n) % jobs_.size()];
     if (!IsFor(entry, project)) continue;
     const BoardJob& job = entry.job;
+    // Of a job on trial one item a slot, however short they are: if all are going to fail, few have
+    // when that is known.
+    const std::optional<double> item_ms = job.trial > 0 ? std::nullopt : entry.time.Mean();
     const int items = LeaseItems({.slots = SlotsIn(free, job.resources),
-                                  .item_ms = entry.time.Mean(),
-                                  .free_items = Grantable(entry),
+                                  .item_ms = item_ms,
+                                  .free_items = job.free_items,
                                   .agents = agents});
     if (items == 0) continue;
-    const Ask& ask = asks.emplace_back(
-        Ask{job.id, items, random.NewId<LeaseId>(), job.resources.memory_bytes, free.memory_bytes});
-    if (job.trial > 0) SetOut(ask.lease, ask.job, items);
+    asks.push_back(
+        {job.id, items, random.NewId<LeaseId>(), job.resources.memory_bytes, free.memory_bytes});
   }
   return asks;
 }
@@ -144,7 +125,7 @@ std::int32_t JobBoard::cursor(JobId id) const {
 
 std::int64_t JobBoard::free_items() const {
   std::int64_t items = 0;
-  for (const Entry& entry : jobs_) items += Grantable(entry);
+  for (const Entry& entry : jobs_) items += entry.dry ? 0 : entry.job.free_items;
   return items;
 }
 

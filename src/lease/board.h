@@ -21,7 +21,7 @@ struct BoardJob {
   Resources resources;
   std::int64_t free_items = 0;  // and those that are to be tried again now
   std::int64_t memory_max = 0;
-  int trial = 0;  // while it is on trial, so many of its items are out at a time; 0: it is not
+  int trial = 0;  // while it is on trial, so many failures decide; 0: it is not
 };
 
 // What a server knows of the work there is, and so what it asks of the store for an agent. All of
@@ -35,9 +35,6 @@ class JobBoard {
   void MarkDry(JobId id);
   void SetCursor(JobId id, std::int32_t chunk) { cursors_[id] = chunk; }
   void Granted(JobId id, std::int64_t items);
-  // So many items are out with this lease, or may be: it is asked for. None: it is over. Of jobs
-  // that are on trial this bounds what is asked for.
-  void SetOut(LeaseId lease, JobId job, std::int64_t items);
   // The job is no longer on trial, whatever an older look at the store says. False: it is again.
   void SetPassed(JobId id, bool passed);
   // Its items start with so much from now on.
@@ -67,19 +64,11 @@ class JobBoard {
     ItemTime time;
     bool dry = false;
   };
-  struct Out {
-    JobId job;
-    std::int64_t items = 0;
-  };
   Entry* Find(JobId id);
-  bool IsFor(const Entry& entry, const std::string& project) const;
-  // How many items of the job may be asked for now.
-  std::int64_t Grantable(const Entry& entry) const;
+  static bool IsFor(const Entry& entry, const std::string& project);
 
   std::vector<Entry> jobs_;
   std::vector<BoardJob> left_;  // those that the last SetJobs took away
-  std::map<LeaseId, Out> out_;
-  std::map<JobId, std::int64_t> out_items_;
   std::set<JobId> passed_;
   std::size_t turn_ = 0;
   std::map<JobId, std::int32_t> cursors_;

@@ -121,18 +121,11 @@ Exchange Exchanger::ExchangeOf(const Batch& batch) {
   return exchange;
 }
 
-void Exchanger::Release(const Exchange& exchange) {
-  for (const SyncOrder& order : exchange.syncs) {
-    for (const Ask& ask : order.asks) board_.SetOut(ask.lease, ask.job, 0);
-  }
-}
-
 void Exchanger::Run(Batch batch) {
   const auto exchange = std::make_shared<const Exchange>(ExchangeOf(batch));
   OnStore(
       deps_, deps_.exchange_worker, [exchange](Store& store) { return store.Run(*exchange); },
       [this, exchange, batch = std::move(batch)](Result<ExchangeResult> result) mutable {
-        Release(*exchange);
         if (!result && result.error().code == Code::kInternal && batch.size() > 1) {
           deps_.log.Warn("exchange.split",
                          {{"reason", result.error().reason}, {"syncs", batch.size()}});
@@ -158,7 +151,6 @@ void Exchanger::RunOneByOne(Batch batch) {
       deps_, deps_.exchange_worker, [exchange](Store& store) { return store.Run(*exchange); },
       [this, exchange, one = std::move(one),
        rest = std::move(batch)](Result<ExchangeResult> result) mutable {
-        Release(*exchange);
         Finish(std::move(one), std::move(result));
         RunOneByOne(std::move(rest));
       });

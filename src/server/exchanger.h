@@ -79,7 +79,6 @@ class Exchanger {
   Batch TakeBatch();
   Exchange ExchangeOf(const Batch& batch);
   // An exchange is over: what was asked for is granted by now, or not.
-  void Release(const Exchange& exchange);
   void LearnTroubles(const Batch& batch, const ExchangeResult& result);
   void Run(Batch batch);
   void RunOneByOne(Batch batch);

@@ -30,12 +30,11 @@ void LeaseWatch::Learn(const SyncRequest& request, const SyncResult& result, Tim
     const auto found = leases.find(settlement.lease);
     if (found == leases.end() || IsRefused(result, settlement)) continue;
     Settle(found->second, settlement, now);
-    if (found->second.mine.None()) End(leases, found);
+    if (found->second.mine.None()) leases.erase(found);
   }
   Prune(leases, request, result);
   for (const Grant& grant : result.grants) Begin(leases, grant);
-  if (request.leaving || leases.empty()) DropSession(request.session);
-  if (std::exchange(room_, false)) events_.room();
+  if (request.leaving || leases.empty()) Forget(request.session);
 }
 
 void LeaseWatch::Settle(Watched& lease, const Settlement& settlement, TimePoint now) {
@@ -47,7 +46,6 @@ void LeaseWatch::Settle(Watched& lease, const Settlement& settlement, TimePoint 
   const Bits fresh = ok | ran_out | others;
   if (fresh.None()) return;
   lease.mine -= fresh;
-  room_ = room_ || lease.trial > 0;
   if (!tallies_.contains(lease.job) && tallies_.size() >= kMostTallies) return;
   Tally& tally = tallies_[lease.job];
   tally.touched = now;
@@ -102,20 +100,15 @@ void LeaseWatch::Judge(const Watched& lease) {
 }
 
 void LeaseWatch::Prune(Leases& leases, const SyncRequest& request, const SyncResult& result) {
-  for (auto lease = leases.begin(); lease != leases.end();) {
-    const auto here = lease++;
-    const LeaseId id = here->first;
+  std::erase_if(leases, [&](const auto& lease) {
+    const LeaseId id = lease.first;
     const bool known =
         std::find(request.known.begin(), request.known.end(), id) != request.known.end();
     const bool gone = std::find(result.gone.begin(), result.gone.end(), id) != result.gone.end();
     const bool granted = std::any_of(result.grants.begin(), result.grants.end(),
                                      [id](const Grant& grant) { return grant.lease.id == id; });
-    if (gone || (!known && !granted)) {
-      End(leases, here);
-    } else {
-      board_.SetOut(id, here->second.job, here->second.mine.Count());
-    }
-  }
+    return gone || (!known && !granted);
+  });
 }
 
 void LeaseWatch::Begin(Leases& leases, const Grant& grant) {
@@ -133,33 +126,10 @@ void LeaseWatch::Begin(Leases& leases, const Grant& grant) {
   lease.trial = job->trial;
   lease.memory_start = job->resources.memory_bytes;
   lease.memory_max = job->memory_max;
-  board_.SetOut(grant.lease.id, lease.job, lease.mine.Count());
-}
-
-void LeaseWatch::End(Leases& leases, Leases::iterator lease) {
-  board_.SetOut(lease->first, lease->second.job, 0);
-  room_ = room_ || lease->second.trial > 0;
-  leases.erase(lease);
-}
-
-void LeaseWatch::DropSession(SessionId session) {
-  const auto found = sessions_.find(session);
-  if (found == sessions_.end()) return;
-  Leases& leases = found->second;
-  while (!leases.empty()) End(leases, leases.begin());
-  sessions_.erase(found);
-}
-
-void LeaseWatch::Forget(SessionId session) {
-  DropSession(session);
-  if (std::exchange(room_, false)) events_.room();
 }
 
 void LeaseWatch::ForgetOld(TimePoint now, const std::function<bool(SessionId)>& lives) {
-  for (auto session = sessions_.begin(); session != sessions_.end();) {
-    const SessionId id = (session++)->first;
-    if (!lives(id)) Forget(id);
-  }
+  std::erase_if(sessions_, [&lives](const auto& entry) { return !lives(entry.first); });
   std::erase_if(tallies_,
                 [now](const auto& entry) { return now - entry.second.touched > kTallyLife; });
 }

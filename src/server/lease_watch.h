@@ -27,7 +27,6 @@ class LeaseWatch {
     std::function<void(JobId)> end_trial;
     std::function<void(JobId, std::string)> pause_trial;  // with the reason
     std::function<void(JobId, std::int64_t)> raise_memory;
-    std::function<void()> room;  // more items of a job on trial may go out
   };
 
   LeaseWatch(JobBoard& board, Events events) : board_(board), events_(std::move(events)) {}
@@ -35,7 +34,7 @@ class LeaseWatch {
   // A sync that was carried out.
   void Learn(const SyncRequest& request, const SyncResult& result, TimePoint now);
   // The session is over, or syncs with another server.
-  void Forget(SessionId session);
+  void Forget(SessionId session) { sessions_.erase(session); }
   // Those that `lives` does not know, and what is known of jobs that nobody has settled items of
   // for long.
   void ForgetOld(TimePoint now, const std::function<bool(SessionId)>& lives);
@@ -67,14 +66,11 @@ class LeaseWatch {
   // Leases that the agent neither names nor was given are over.
   void Prune(Leases& leases, const SyncRequest& request, const SyncResult& result);
   void Begin(Leases& leases, const Grant& grant);
-  void End(Leases& leases, Leases::iterator lease);
-  void DropSession(SessionId session);
 
   JobBoard& board_;
   const Events events_;
   std::map<SessionId, Leases> sessions_;
   std::map<JobId, Tally> tallies_;
-  bool room_ = false;  // events_.room is due
 };
 
 }  // namespace tidemill

@@ -42,8 +42,7 @@ Server::Server(ServerDeps deps, const ServerLimits& limits)
       watch_(board_,
              {.end_trial = [this](JobId job) { EndTrial(job); },
               .pause_trial = [this](JobId job, const std::string& why) { PauseTrial(job, why); },
-              .raise_memory = [this](JobId job, std::int64_t to) { RaiseMemory(job, to); },
-              .room = [this] { OfferWork(); }}) {}
+              .raise_memory = [this](JobId job, std::int64_t to) { RaiseMemory(job, to); }}) {}
 
 void Server::ForgetOld() {
   exchanger_.ForgetSilentAgents();
