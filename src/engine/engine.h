@@ -12,6 +12,7 @@
 #include "base/loop.h"
 #include "base/result.h"
 #include "model/ids.h"
+#include "model/image.h"
 #include "model/job.h"
 #include "model/policy.h"
 
@@ -28,6 +29,8 @@ struct ContainerSpec {
   // A program that stays up runs in it (see Load), and its runs are items that the program takes.
   bool loop = false;
   std::vector<std::string> devices = {};  // paths of the machine's that it is given
+  // With which its image is pulled. It reaches the engine's pull alone, and is never kept.
+  std::optional<RegistryLogin> login = {};
 };
 
 // A secret that the item's program reads from a file.
@@ -171,6 +174,9 @@ class Engine {
   //   kUnavailable  try again later, or elsewhere: also when this machine does not meet the policy
   virtual void Open(const ContainerSpec& spec, ContainerEvents& events,
                     Done<std::unique_ptr<Container>> done) = 0;
+  // What is known of a pull of this image that is under way, for people: "pulling its image: 120 of
+  // 350 MB"; empty: there is none.
+  virtual std::string PullState(const std::string& /*image*/) const { return {}; }
   // How many containers there are, or are being made or ended.
   virtual std::size_t containers() const = 0;
   // As far as it is known now: empty if containers reach neither the machine's metadata service nor

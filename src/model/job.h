@@ -91,6 +91,9 @@ struct Job {
   std::string reason = {};      // why it is paused; empty if a person did it
   // What its items start with by now: as the spec says, or more if that has not been enough.
   std::int64_t memory_bytes = 0;
+  // What the tag of its image stood for when it was submitted, or when the first machine pulled it;
+  // empty: not known yet.
+  std::string image_digest = {};
   bool trial = false;  // none of its items has succeeded yet, and its spec has a canary
   bool operator==(const Job&) const = default;
 };

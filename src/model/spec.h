@@ -32,7 +32,8 @@ std::optional<Mode> ParseMode(std::string_view name);
 // What is run for the items of a job: the part of a spec's document that agents read. The other
 // part, what servers decide by, is JobSpec.
 struct RunSpec {
-  std::string image;  // empty: none, which only the process engine can run
+  std::string image;             // empty: none, which only the process engine can run
+  std::string image_login = {};  // the secret with the login of its registry; empty: none
   // With templates, as are the values of `env`; see model/template.h.
   std::optional<std::vector<std::string>> entrypoint;
   std::optional<std::vector<std::string>> command;

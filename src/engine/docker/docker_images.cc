@@ -4,6 +4,7 @@
 #include <chrono>
 #include <utility>
 
+#include "engine/docker/image_name.h"
 #include "net/http.h"
 
 namespace tidemill {

@@ -10,7 +10,7 @@
 
 #include "base/result.h"
 #include "engine/docker/docker_api.h"
-#include "engine/docker/image_name.h"
+#include "model/image.h"
 #include "net/asio_loop.h"
 #include "net/http_client.h"
 #include "wire/docker_json.h"

@@ -43,19 +43,6 @@ TEST(ComposeArgv, DoesAsDockerDoes) {
   EXPECT_EQ(ComposeArgv({"id", {}, {"c"}}, Words{}, {}).error().code, Code::kInvalid);
 }
 
-TEST(ImageName, AlwaysHasATag) {
-  EXPECT_EQ(*ParseImageName("a"), (ImageName{"a", "latest"}));
-  EXPECT_EQ(*ParseImageName("a:1"), (ImageName{"a", "1"}));
-  EXPECT_EQ(*ParseImageName("host:5000/a"), (ImageName{"host:5000/a", "latest"}));
-  EXPECT_EQ(*ParseImageName("host:5000/a/b:v2"), (ImageName{"host:5000/a/b", "v2"}));
-  EXPECT_EQ(*ParseImageName("a@sha256:12"), (ImageName{"a", "sha256:12"}));
-  EXPECT_EQ(*ParseImageName("h:1/a:t@sha256:12"), (ImageName{"h:1/a", "sha256:12"}));
-  for (const char* bad :
-       {"", "/a", "a/", "a//b", "a/../b", "a b", "a?b", "a:", "@sha256:1", "a\n"}) {
-    EXPECT_FALSE(ParseImageName(bad)) << bad;
-  }
-}
-
 TEST(PullError, TellsWhatWillNeverWorkFromWhatMay) {
   const std::pair<const char*, Code> cases[] = {
       {"manifest for a:1 not found: manifest unknown", Code::kInvalid},

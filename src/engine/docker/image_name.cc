@@ -7,13 +7,6 @@
 namespace tidemill {
 namespace {
 
-constexpr std::size_t kImageBytes = 512;  // a registry's host, 255 for the name, 128 for the tag
-
-bool MayStandInAName(char c) {
-  const bool is_word = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-  return is_word || std::string_view("._-/:@").find(c) != std::string_view::npos;
-}
-
 bool Contains(std::string_view text, std::initializer_list<std::string_view> words) {
   return std::any_of(words.begin(), words.end(),
                      [text](std::string_view word) { return text.find(word) != text.npos; });
@@ -30,36 +23,6 @@ std::string Lower(std::string_view text) {
 std::string Quote(std::string_view text) { return "'" + std::string(text) + "'"; }
 
 }  // namespace
-
-Result<ImageName> ParseImageName(std::string_view image) {
-  if (image.empty()) {
-    return Fail(Code::kInvalid, "name an image: this machine runs items in containers");
-  }
-  const bool is_odd = image.size() > kImageBytes || image.front() == '/' || image.back() == '/' ||
-                      Contains(image, {"//", ".."}) ||
-                      !std::all_of(image.begin(), image.end(), MayStandInAName);
-  if (is_odd) {
-    return Fail(Code::kInvalid,
-                Quote(image.substr(0, kImageBytes)) + " cannot be the name of an image");
-  }
-  ImageName name{std::string(image), "latest"};
-  const std::size_t at = image.find('@');
-  if (at != image.npos) {
-    name.repository = image.substr(0, at);
-    name.tag = image.substr(at + 1);
-  }
-  // A ':' before a '/' is that of a registry's port.
-  const std::size_t slash = name.repository.rfind('/');
-  const std::size_t colon = name.repository.rfind(':');
-  if (colon != std::string::npos && (slash == std::string::npos || colon > slash)) {
-    if (at == image.npos) name.tag = name.repository.substr(colon + 1);
-    name.repository.erase(colon);
-  }
-  if (name.repository.empty() || name.tag.empty()) {
-    return Fail(Code::kInvalid, Quote(image) + " cannot be the name of an image");
-  }
-  return name;
-}
 
 Result<std::vector<std::string>> ComposeArgv(
     const DockerImage& image, const std::optional<std::vector<std::string>>& entrypoint,

@@ -12,15 +12,6 @@
 
 namespace tidemill {
 
-// What a pull is asked for: without a tag the Engine would fetch all that there are.
-struct ImageName {
-  std::string repository;
-  std::string tag;  // or a digest
-  bool operator==(const ImageName&) const = default;
-};
-// kInvalid: it cannot be the name of an image.
-Result<ImageName> ParseImageName(std::string_view image);
-
 // What an item runs in an image, as Docker has it: an entrypoint replaces the image's own and its
 // command; a command replaces only the command. kInvalid: that leaves nothing to run.
 Result<std::vector<std::string>> ComposeArgv(
