@@ -1,16 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What with_postgres.py and with_docker.py share: a command that runs beside a server of theirs."""
+"""What with_postgres.py and its kin share: a command that runs beside a server of theirs."""
 
+import contextlib
 import os
 import pathlib
 import signal
+import socket
 import subprocess
 import sys
-from typing import List, Mapping, Optional
+import tempfile
+from typing import Iterator, List, Mapping, Optional
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "tests" / "e2e"))
 
-from env import ends_with_us  # noqa: E402
+from env import ends_with_us, wait_until  # noqa: E402
 
 
 def command_of(usage: str) -> Optional[List[str]]:
@@ -35,4 +38,26 @@ def run(command: List[str], variables: Mapping[str, str]) -> int:
     finally:
         if process.poll() is None:
             process.terminate()
+            process.wait()
+
+
+def answers(process: subprocess.Popen, port: int) -> bool:
+    if process.poll() is not None:
+        raise RuntimeError(f"{process.args} has ended with {process.returncode}")
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) == 0
+
+
+@contextlib.contextmanager
+def server(command: List[str], port: int, environment: Mapping[str, str]) -> Iterator[None]:
+    """Runs a server that listens on a port of loopback, from when it does."""
+    with tempfile.TemporaryFile() as log:
+        process = subprocess.Popen(
+            ends_with_us(command, "SIGKILL"), env=environment, stdout=log, stderr=log
+        )
+        try:
+            wait_until(command[0], lambda: answers(process, port), 60)
+            yield
+        finally:
+            process.kill()
             process.wait()

@@ -16,6 +16,7 @@ ONLY = {
     "nlohmann/": "wire",
     "CLI/": "cmd",
     "yaml-cpp/": "yaml",
+    "pugixml.hpp": "cloud",
 }
 NAME = re.compile(r"[a-z0-9_]+(/[a-z0-9_]+)*")
 INCLUDE = re.compile(r'\s*#\s*include\s*([<"])([^>"]+)[>"]')

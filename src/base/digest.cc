@@ -2,6 +2,7 @@
 #include "base/digest.h"
 
 #include <openssl/evp.h>
+#include <openssl/hmac.h>
 
 #include "base/check.h"
 
@@ -16,6 +17,28 @@ std::string Sha256(std::string_view bytes) {
                             nullptr) == 1);
   TIDEMILL_CHECK(size == digest.size());
   return digest;
+}
+
+std::string HmacSha256(std::string_view key, std::string_view bytes) {
+  std::string digest(32, '\0');
+  unsigned size = 0;
+  TIDEMILL_CHECK(HMAC(EVP_sha256(), key.data(), static_cast<int>(key.size()),
+                      reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size(),
+                      reinterpret_cast<unsigned char*>(digest.data()), &size) != nullptr);
+  TIDEMILL_CHECK(size == digest.size());
+  return digest;
+}
+
+std::string Hex(std::string_view bytes) {
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  std::string text;
+  text.reserve(bytes.size() * 2);
+  for (const char c : bytes) {
+    const auto byte = static_cast<unsigned char>(c);
+    text += kDigits[byte >> 4];
+    text += kDigits[byte & 15];
+  }
+  return text;
 }
 
 }  // namespace tidemill

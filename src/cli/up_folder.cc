@@ -10,10 +10,8 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include <array>
 #include <cerrno>
 #include <charconv>
-#include <cstdio>
 #include <cstring>
 #include <fstream>
 #include <system_error>
@@ -121,16 +119,6 @@ Result<void> WritePair(const std::filesystem::path& folder, const std::string& n
                        const KeyPair& pair) {
   TIDEMILL_TRY_VOID(WriteFile(folder / (name + ".key"), pair.key, kSecret));
   return WriteFile(folder / (name + ".pem"), pair.certificate);
-}
-
-std::string Hex(std::string_view bytes) {
-  std::string out;
-  for (const char byte : bytes) {
-    std::array<char, 3> two{};
-    std::snprintf(two.data(), two.size(), "%02x", static_cast<unsigned char>(byte));
-    out += two.data();
-  }
-  return out;
 }
 
 }  // namespace
