@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
+#include <string>
 
 #include "base/result.h"
 #include "net/asio_loop.h"
@@ -25,6 +26,9 @@ struct HttpClientOptions {
   std::chrono::milliseconds idle_timeout{60'000};
   // Whom to believe that it is the server of an https URL. Null: whom the system believes.
   std::shared_ptr<const TlsTrust> tls = {};
+  // If set, it is asked about every address that the host turns out to have, in numbers; only those
+  // for which it says yes are connected to. Not asked about a Unix socket.
+  std::function<bool(const std::string& address)> may_connect = {};
 };
 
 // Sends requests to one server and keeps its connections for the next. Loop thread only. Nothing
@@ -44,6 +48,7 @@ class HttpClient {
   //   kUnavailable  nothing was sent: refused, unreachable, not trusted, or no connection in time
   //   kUnknown      it was sent, at least in part, and no whole answer came, or one that was
   //                 malformed or too long
+  //   kForbidden    nothing was sent: `may_connect` lets it connect to no address of the host
   //   kExhausted    too many calls wait
   //   kInvalid      the call itself is malformed
   //

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "net/http_client.h"
 
+#include <algorithm>
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "net/http_fixture.h"
 
@@ -48,6 +51,28 @@ TEST_P(HttpClientTest, ResolvesNames) {
   NewClient(server_->port(), "localhost");
   const auto answer = Call({});
   ASSERT_TRUE(answer) << answer.error().reason;
+}
+
+TEST_P(HttpClientTest, ConnectsOnlyToAddressesThatItMay) {
+  std::vector<std::string> asked;
+  bool yes = false;
+  client_options_.may_connect = [&](const std::string& address) {
+    asked.push_back(address);
+    return yes && address == "127.0.0.1";
+  };
+  Serve();
+  for (const char* host : {"127.0.0.1", "localhost", "2130706433", "0177.0.0.1", "127.1"}) {
+    asked.clear();
+    NewClient(server_->port(), host);
+    EXPECT_EQ(Call({}).error().code, Code::kForbidden) << host;
+    EXPECT_NE(std::find(asked.begin(), asked.end(), "127.0.0.1"), asked.end()) << host;
+    EXPECT_EQ(client_->connections(), 0u);
+  }
+  yes = true;
+  for (const char* host : {"127.0.0.1", "localhost"}) {
+    NewClient(server_->port(), host);
+    EXPECT_TRUE(Call({})) << host;
+  }
 }
 
 TEST_P(HttpClientTest, GivesUpInTimeAndSaysWhetherTheCallWasSent) {

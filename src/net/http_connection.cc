@@ -23,16 +23,13 @@ void HttpConnection::Open(std::shared_ptr<HttpPending> pending) {
   boost::system::error_code error;
   const auto address = boost::asio::ip::make_address(client_->origin.host, error);
   if (error) return Resolve();
-  Connect({tcp::endpoint(address, client_->origin.port)});
+  ConnectAllowed({tcp::endpoint(address, client_->origin.port)});
 }
 
 void HttpConnection::OpenUnix() {
   auto address = UnixAddress::Of(client_->origin.unix_path);
   if (!address) {
-    return boost::asio::post(client_->loop.impl().io,
-                             [self = shared_from_this(), why = std::move(address).error().reason] {
-                               if (self->state_ != State::kClosed) self->Break("connect: " + why);
-                             });
+    return BreakSoon({Code::kUnavailable, "connect: " + std::move(address).error().reason});
   }
   address_ = *std::move(address);
   Connect({boost::asio::local::stream_protocol::endpoint(address_->text())});
@@ -47,10 +44,21 @@ void HttpConnection::Resolve() {
         if (self->state_ == State::kClosed) return;
         self->resolver_.reset();
         if (error) return self->Break("the name cannot be resolved: " + error.message());
-        std::vector<Protocol::endpoint> endpoints;
-        for (const auto& result : results) endpoints.emplace_back(result.endpoint());
-        self->Connect(endpoints);
+        std::vector<tcp::endpoint> endpoints;
+        for (const auto& result : results) endpoints.push_back(result.endpoint());
+        self->ConnectAllowed(endpoints);
       });
+}
+
+// What was asked about is what is connected to: a name that is looked up twice may change between.
+void HttpConnection::ConnectAllowed(const std::vector<tcp::endpoint>& endpoints) {
+  const auto& may_connect = client_->options.may_connect;
+  std::vector<Protocol::endpoint> allowed;
+  for (const tcp::endpoint& endpoint : endpoints) {
+    if (!may_connect || may_connect(endpoint.address().to_string())) allowed.emplace_back(endpoint);
+  }
+  if (!allowed.empty()) return Connect(allowed);
+  BreakSoon({Code::kForbidden, client_->origin.host + " may not be connected to from here"});
 }
 
 void HttpConnection::Connect(const std::vector<Protocol::endpoint>& endpoints) {
@@ -212,12 +220,23 @@ void HttpConnection::Deliver(bool may_go_on) {
 }
 
 void HttpConnection::Break(std::string reason) {
+  const Code code = pending_ && pending_->sent ? Code::kUnknown : Code::kUnavailable;
+  End({code, std::move(reason)});
+}
+
+// Never from inside Send.
+void HttpConnection::BreakSoon(Error error) {
+  boost::asio::post(client_->loop.impl().io, [self = shared_from_this(), error = std::move(error)] {
+    if (self->state_ != State::kClosed) self->End(error);
+  });
+}
+
+void HttpConnection::End(Error error) {
   auto* const client = client_;
   auto pending = std::move(pending_);
   const auto self = shared_from_this();
   Close();
-  const Code code = pending && pending->sent ? Code::kUnknown : Code::kUnavailable;
-  client->OnEnded(*self, std::move(pending), Error{code, std::move(reason)});
+  client->OnEnded(*self, std::move(pending), std::move(error));
 }
 
 void HttpConnection::Close() {

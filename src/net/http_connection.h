@@ -59,6 +59,7 @@ class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
   void Resolve();
   void OpenUnix();
   using Protocol = Transport::Socket::protocol_type;  // TCP or a Unix socket
+  void ConnectAllowed(const std::vector<boost::asio::ip::tcp::endpoint>& endpoints);
   void Connect(const std::vector<Protocol::endpoint>& endpoints);
   void Handshake();
   void PassOn();
@@ -74,6 +75,8 @@ class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
   void OnEnd(Transport::Flow flow);
   void Deliver(bool may_go_on);
   void Break(std::string reason);
+  void BreakSoon(Error error);
+  void End(Error error);
 
   // Loop thread only.
   HttpClient::Impl* client_;  // null when closed
