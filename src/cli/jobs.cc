@@ -57,6 +57,14 @@ std::string Words(const std::vector<std::string>& words) {
   return Printable(out);
 }
 
+// What its tag stands for is said by a few digits: enough to tell two images from each other.
+std::string ImageText(const std::string& image, const std::string& digest) {
+  constexpr std::size_t kShort = 7 + 12;  // "sha256:" and some
+  const bool names_it = image.find('@') != std::string::npos;
+  if (digest.empty() || names_it) return Printable(image);
+  return Printable(image + " (" + digest.substr(0, kShort) + ")");
+}
+
 std::string AskedText(const Job& job) {
   const std::int64_t asked = job.spec.resources.memory_bytes;
   std::string text = NeedsText(job.spec);
@@ -102,9 +110,11 @@ void PrintTroubles(const Context& context, const JobCounts& shown) {
   for (const ListedMachine& machine : *machines) {
     if (!machine.status) continue;
     for (const JobUse& use : machine.status->jobs) {
-      if (use.job != shown.job.id || use.trouble.empty() || printed++ >= kMost) continue;
-      context.console.Line("  " + Printable(machine.session.machine) +
-                           " cannot run it now: " + Printable(use.trouble));
+      const std::string what = !use.trouble.empty()     ? " cannot run it now: " + use.trouble
+                               : !use.waits_for.empty() ? " is " + use.waits_for
+                                                        : "";
+      if (use.job != shown.job.id || what.empty() || printed++ >= kMost) continue;
+      context.console.Line("  " + Printable(machine.session.machine + what));
     }
   }
 }
@@ -123,7 +133,7 @@ void PrintJob(const Context& context, const JobCounts& shown) {
                                Clip(state, console.columns - PublicId(job).size() - 1)));
   line("items", Thousands(shown.counts.total) + "   " + CountsText(shown.counts));
   if (const auto spec = ParseSpec(job.spec.document)) {
-    if (!spec->run.image.empty()) line("image", Printable(spec->run.image));
+    if (!spec->run.image.empty()) line("image", ImageText(spec->run.image, job.image_digest));
     if (spec->run.command) line("command", Words(*spec->run.command));
     if (spec->run.mode != Mode::kProcess) line("mode", std::string(ModeName(spec->run.mode)));
   }

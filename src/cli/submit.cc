@@ -113,6 +113,7 @@ class Submission {
     const auto job = ParseJob(*body);
     if (!job) return Explain(context_.console, context_.client, job.error());
     job_ = PublicId(*job);
+    note_ = ParseImageNote(*body).value_or("");
     return std::nullopt;
   }
 
@@ -185,6 +186,7 @@ class Submission {
       if (sent_.items > 1) line += " each";
     }
     console.Line(Clip(line, console.columns));
+    if (!note_.empty()) console.Line("The image is not pinned yet: " + Printable(note_));
     if (!flags_.watch) console.Line("Follow it with:  tidemill watch " + job_);
   }
 
@@ -196,6 +198,7 @@ class Submission {
   std::optional<ItemSource> source_;
   std::string key_;
   std::string job_;
+  std::string note_;  // why the image is not pinned
   Sent sent_;
 };
 

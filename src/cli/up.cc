@@ -240,12 +240,18 @@ class Upper {
     fs::remove(port_file, error);
     const auto started = supervisor_.Start(
         {.name = "the server",
-         .plan = {.command = {server_.string(), "serve", "--database", ConninfoOf(postgres_),
-                              "--listen", "127.0.0.1:" + std::to_string(free ? wanted : 0),
-                              "--tls-cert", tls_.certificate, "--tls-key", tls_.key,
-                              "--secret-keys", access_.secret_keys, "--port-file",
-                              port_file.string()},
-                  .log = folder_->Log("server")},
+         .plan =
+             {.command = {server_.string(),     "serve",
+                          "--database",         ConninfoOf(postgres_),
+                          "--listen",           "127.0.0.1:" + std::to_string(free ? wanted : 0),
+                          "--tls-cert",         tls_.certificate,
+                          "--tls-key",          tls_.key,
+                          "--secret-keys",      access_.secret_keys,
+                          "--port-file",        port_file.string(),
+                          "--registry-lookups", "listed",
+                          "--registry",         "localhost",
+                          "--registry",         "127.0.0.1"},
+              .log = folder_->Log("server")},
          .stop_time = std::chrono::seconds(20)});
     if (!started) return Fault(started.error().reason);
     int port = 0;

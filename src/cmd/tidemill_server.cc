@@ -16,6 +16,7 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include <CLI/CLI.hpp>
 
@@ -29,6 +30,7 @@
 #include "net/asio_loop.h"
 #include "net/thread_pool.h"
 #include "net/tls.h"
+#include "registry/registries.h"
 #include "server/http/listen.h"
 #include "server/http/service.h"
 #include "server/server.h"
@@ -57,6 +59,8 @@ struct Flags {
   std::string tls_key;
   std::string port_file;
   std::string secret_keys;
+  std::vector<std::string> registries;
+  std::string registry_lookups = "public";
   TokenFlags token;
   int session_seconds = 60;
   int connections = 6;
@@ -152,6 +156,12 @@ Result<std::shared_ptr<const KeyRing>> KeysOf(const Flags& flags) {
   return std::make_shared<const KeyRing>(std::move(ring));
 }
 
+RegistryOptions RegistriesOf(const Flags& flags) {
+  RegistryOptions options;
+  options.rules = {.listed = flags.registries, .any_public = flags.registry_lookups == "public"};
+  return options;
+}
+
 int Serve(const Flags& flags) {
   auto listen = ParseListen(flags.listen);
   if (!listen) {
@@ -181,8 +191,15 @@ int Serve(const Flags& flags) {
   ThreadPool pool(loop, flags.connections - limits.batches_in_flight);
   limits.session_life = std::chrono::seconds(flags.session_seconds);
   Server server({loop, pool, exchange_pool, store, store, random, log}, limits);
-  Service service({loop, server, random, log},
-                  OptionsOf(flags, *std::move(listen), *std::move(tls), *std::move(keys), limits));
+  ServiceOptions options =
+      OptionsOf(flags, *std::move(listen), *std::move(tls), *std::move(keys), limits);
+  Registries registries(loop, RegistriesOf(flags));
+  options.api.find_digest = [&registries](const ImageName& image,
+                                          std::optional<RegistryLogin> login,
+                                          Reply<std::string> reply) {
+    registries.ResolveDigest(image, std::move(login), std::move(reply));
+  };
+  Service service({loop, server, random, log}, options);
   if (auto started = service.Start(); !started) {
     std::fprintf(stderr, "tidemill-server: cannot listen on %s: %s\n", flags.listen.c_str(),
                  started.error().reason.c_str());
@@ -288,6 +305,35 @@ int MakeTokenGood(const Flags& flags) {
   return kDone;
 }
 
+void AddTlsFlags(CLI::App* serve, Flags& flags) {
+  auto* const cert =
+      serve->add_option("--tls-cert", flags.tls_cert,
+                        "Speak TLS with this certificate (and its chain); read anew when it "
+                        "changes and on SIGHUP");
+  auto* const key = serve->add_option("--tls-key", flags.tls_key, "The key of --tls-cert");
+  cert->type_name("FILE")->needs(key);
+  key->type_name("FILE")->needs(cert);
+}
+
+void AddRegistryFlags(CLI::App* serve, Flags& flags) {
+  serve
+      ->add_option("--registry", flags.registries,
+                   "May be asked what a tag stands for wherever it is; may be said again")
+      ->type_name("HOST[:PORT]")
+      ->allow_extra_args(false)
+      ->check([](const std::string& text) {
+        const auto checked = CheckListed(text);
+        return checked ? "" : checked.error().reason;
+      });
+  serve
+      ->add_option("--registry-lookups", flags.registry_lookups,
+                   "Which other registries are asked: those with public addresses, or none but the "
+                   "listed")
+      ->check(CLI::IsMember({"public", "listed"}))
+      ->take_last()
+      ->capture_default_str();
+}
+
 int Main(int argc, char** argv) {
   // A crash must not write tokens and keys to a disk.
   prctl(PR_SET_DUMPABLE, 0);
@@ -309,13 +355,7 @@ int Main(int argc, char** argv) {
       with_database(app.add_subcommand("serve", "Serve the API until SIGTERM or Ctrl-C."),
                     "serve --database 'host=db dbname=tidemill' --listen 127.0.0.1:8080");
   serve->add_option("--listen", flags.listen, "Numeric address and port")->capture_default_str();
-  auto* const cert =
-      serve->add_option("--tls-cert", flags.tls_cert,
-                        "Speak TLS with this certificate (and its chain); read anew when it "
-                        "changes and on SIGHUP");
-  auto* const key = serve->add_option("--tls-key", flags.tls_key, "The key of --tls-cert");
-  cert->type_name("FILE")->needs(key);
-  key->type_name("FILE")->needs(cert);
+  AddTlsFlags(serve, flags);
   serve->add_option("--port-file", flags.port_file, "Write the port here once it is listened on");
   serve
       ->add_option("--session-seconds", flags.session_seconds,
@@ -325,6 +365,7 @@ int Main(int argc, char** argv) {
   serve->add_option("--connections", flags.connections, "Connections to the database, at most")
       ->check(CLI::Range(3, 100))
       ->capture_default_str();
+  AddRegistryFlags(serve, flags);
   serve
       ->add_option("--secret-keys", flags.secret_keys,
                    "The keys that seal secrets; make one with: tidemill-server secret-key")

@@ -73,7 +73,8 @@ struct NewJob {
   std::string project;
   std::string key;  // the same project and key mean the same job
   JobSpec spec;
-  bool open = false;  // may be given more parts after it is sealed
+  bool open = false;              // may be given more parts after it is sealed
+  std::string image_digest = {};  // see Job
 };
 
 struct Job {

@@ -132,6 +132,16 @@ void Jobs::RaiseMemory(JobId id, std::int64_t bytes, Reply<void> reply) {
       id, [id, bytes](Store& store) { return store.RaiseMemory(id, bytes); }, std::move(reply));
 }
 
+void Jobs::PinImage(const Pin& pin, Reply<std::string> reply) {
+  Change<std::string>(
+      pin.job,
+      [pin](Store& store) -> Result<std::string> {
+        TIDEMILL_TRY_VOID(store.CheckPass(pin.pass, pin.token_life, pin.job));
+        return store.PinImage(pin.job, pin.digest);
+      },
+      std::move(reply));
+}
+
 void Jobs::Resume(JobId id, Reply<Job> reply) {
   Change<Job>(id, [id](Store& store) { return store.ResumeJob(id); }, std::move(reply));
 }

@@ -53,6 +53,14 @@ class Jobs {
   void EndTrial(JobId id, Reply<void> reply);
   void PauseTrial(JobId id, std::string reason, Reply<void> reply);
   void RaiseMemory(JobId id, std::int64_t bytes, Reply<void> reply);
+  // Of a session that holds a lease of the job; as for Server::FetchJob.
+  struct Pin {
+    SessionPass pass;
+    JobId job;
+    std::string digest;
+    Duration token_life{};
+  };
+  void PinImage(const Pin& pin, Reply<std::string> reply);
   void Resume(JobId id, Reply<Job> reply);
   void Cancel(JobId id, Reply<Job> reply);
   void Retry(JobId id, ReopenWhich which, Reply<Reopened> reply);

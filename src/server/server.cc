@@ -165,6 +165,19 @@ void Server::FetchJob(const SessionPass& pass, JobId job, Reply<Job> reply) {
       [reply = std::move(reply)](Result<Job> found) { reply(std::move(found)); });
 }
 
+void Server::PinImage(const SessionPass& pass, JobId job, const std::string& digest,
+                      Reply<std::string> reply) {
+  jobs_.PinImage({pass, job, digest, limits_.session_token_life},
+                 [this, pass, job, digest, reply = std::move(reply)](Result<std::string> pinned) {
+                   if (pinned && *pinned == digest) {
+                     deps_.log.Info("job.image_pinned", {{"job", job.number},
+                                                         {"digest", digest},
+                                                         {"session", ToString(pass.session)}});
+                   }
+                   reply(std::move(pinned));
+                 });
+}
+
 void Server::Drain(SessionId session, const std::string& project, Reply<void> reply) {
   OnStore(
       deps_, [session, project](Store& store) { return store.Drain(session, project); },

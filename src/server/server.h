@@ -40,6 +40,9 @@ class Server {
   // Of jobs that the session holds a lease of; kForbidden for all others, be they there or not.
   void FetchItems(const SessionPass& pass, ChunkKey key, Reply<ChunkItems> reply);
   void FetchJob(const SessionPass& pass, JobId job, Reply<Job> reply);
+  // It has pulled the job's image, which was this. Answers with the digest that counts.
+  void PinImage(const SessionPass& pass, JobId job, const std::string& digest,
+                Reply<std::string> reply);
 
   // --- people ---
   // Of a machine of the project.

@@ -28,8 +28,8 @@ class Store {
 
   // --- jobs ---
 
-  // A draft, or the job that has this project and key already. kConflict: that one has another
-  // spec.
+  // A draft, or the job that has this project and key already, as it is. kConflict: that one has
+  // another spec.
   virtual Result<Job> CreateJob(const NewJob& job) = 0;
   // Appends the chunks of part number `part`. A part that is stored already is answered as it was,
   // if `digest` is the same. kConflict: another digest, a gap before it, or the job takes no more
@@ -52,6 +52,9 @@ class Store {
   virtual Result<void> PauseTrial(JobId id, const std::string& reason) = 0;
   // From now on its items start with so much; less than they do already changes nothing.
   virtual Result<void> RaiseMemory(JobId id, std::int64_t bytes) = 0;
+  // What the job's image is from now on, if nobody has said so before: the first one counts.
+  // Answers with that.
+  virtual Result<std::string> PinImage(JobId id, const std::string& digest) = 0;
   // Frees items that are done, for one more round. Answers how many. Said again, it frees those
   // that are done again by then: the one call whose copy is a wish of its own.
   virtual Result<Reopened> ReopenJob(JobId id, const ReopenWhich& which) = 0;

@@ -66,6 +66,40 @@ TEST_P(StoreTest, WhatItemsStartWithGrowsAndNeverShrinks) {
   EXPECT_EQ(runnable.memory_max, 8000);
 }
 
+TEST_P(StoreTest, TheFirstDigestOfAnImageCounts) {
+  const std::string first = "sha256:" + std::string(64, 'a');
+  const std::string second = "sha256:" + std::string(64, 'b');
+  const JobId job = Sealed();
+  EXPECT_EQ(Must(store().FindJob(job)).image_digest, "");
+  const std::int64_t change = Must(store().ReadChange()).seq;
+  EXPECT_EQ(Must(store().PinImage(job, first)), first);
+  EXPECT_EQ(Must(store().PinImage(job, second)), first);
+  EXPECT_EQ(Must(store().PinImage(job, first)), first);
+  EXPECT_EQ(Must(store().FindJob(job)).image_digest, first);
+  EXPECT_EQ(Must(store().CountItems(job)).job.image_digest, first);
+  EXPECT_EQ(Must(store().ReadChange()).seq, change);
+  EXPECT_EQ(Must(store().FindJob(Sealed())).image_digest, "");
+  EXPECT_EQ(CodeOfFailed(store().PinImage({4711}, first)), Code::kNotFound);
+}
+
+TEST_P(StoreTest, AJobIsMadeWithADigestOnce) {
+  NewJob job = JobOf("pinned");
+  job.image_digest = "sha256:" + std::string(64, 'a');
+  const Job made = Must(store().CreateJob(job));
+  EXPECT_EQ(made.image_digest, job.image_digest);
+  // The tag has moved, or its registry is away, when the same job is submitted again.
+  for (const char* other : {"sha256:b", ""}) {
+    NewJob again = job;
+    again.image_digest = other;
+    EXPECT_EQ(Must(store().CreateJob(again)), made);
+  }
+  EXPECT_EQ(Must(store().PinImage(made.id, "sha256:c")), job.image_digest);
+  NewJob unpinned = JobOf("unpinned");
+  const Job bare = Must(store().CreateJob(unpinned));
+  unpinned.image_digest = "sha256:d";
+  EXPECT_EQ(Must(store().CreateJob(unpinned)), bare);
+}
+
 TEST_P(StoreTest, ASpecIsKeptWithAllItsLimits) {
   NewJob job = JobOf("limits", {.retries = 3,
                                 .retry_wait = std::chrono::milliseconds(1500),

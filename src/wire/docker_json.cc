@@ -131,6 +131,7 @@ Result<DockerImage> ParseDockerImage(std::string_view body) {
   TIDEMILL_TRY(const auto id, fields.Text("Id", {.most_bytes = kIdBytes}));
   DockerImage image;
   image.id = id;
+  TIDEMILL_TRY(image.digests, WordsOf(fields, "RepoDigests"));
   const Value* config = FindSet(fields, "Config");
   if (config == nullptr) return image;
   const json::Path path = fields.In("Config");
@@ -192,12 +193,29 @@ std::string DockerMessage(std::string_view body) {
   return std::string(body.substr(0, kMessageBytes));
 }
 
-std::optional<std::string> DockerPullError(std::string_view line) {
+std::optional<DockerPullLine> ParseDockerPullLine(std::string_view line) {
   const auto value = json::Parse(line);
   if (!value || !value->is_object()) return std::nullopt;
   const auto fields = ObjectOf(*value, {});
-  if (FindSet(*fields, "error") == nullptr) return std::nullopt;
-  return ShortTextOf(*fields, "error");
+  DockerPullLine read;
+  read.status = ShortTextOf(*fields, "status");
+  read.layer = ShortTextOf(*fields, "id");
+  if (FindSet(*fields, "error") != nullptr) read.error = ShortTextOf(*fields, "error");
+  const Value* detail = FindSet(*fields, "progressDetail");
+  if (detail == nullptr || !detail->is_object()) return read;
+  const auto numbers = ObjectOf(*detail, {});
+  // What is no such number, such as the -1 of a size that nobody knows, is 0.
+  read.current = numbers->Int("current", {.absent = 0}).value_or(0);
+  read.total = numbers->Int("total", {.absent = 0}).value_or(0);
+  return read;
+}
+
+std::string FormatDockerAuth(const DockerAuth& auth) {
+  std::string out = "{";
+  json::AppendText(out, "username", auth.user);
+  json::AppendText(out, "password", auth.password);
+  json::AppendText(out, "serveraddress", auth.server);
+  return out + "}";
 }
 
 std::string FormatDockerCreate(const DockerCreate& create) {
@@ -218,7 +236,7 @@ std::string FormatDockerCreate(const DockerCreate& create) {
       {"LogConfig", {{"Type", "none"}}},
       {"Mounts", std::move(mounts)},
       {"NetworkMode", create.network},
-      // The kernel ends items before it ends agents.
+      // The kernel ends containers before it ends agents, and no process of one can have less.
       {"OomScoreAdj", 500},
       {"PidsLimit", create.pids},
       {"Privileged", false},

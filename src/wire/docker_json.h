@@ -39,6 +39,7 @@ struct DockerImage {
   std::string id;
   std::vector<std::string> entrypoint;
   std::vector<std::string> command;
+  std::vector<std::string> digests = {};  // as registries know it: "h:5000/a@sha256:12"
 };
 Result<DockerImage> ParseDockerImage(std::string_view body);
 
@@ -62,8 +63,25 @@ Result<std::vector<std::string>> ParseDockerNames(std::string_view body);
 // The sentence in the body of an error; the body's beginning if there is none.
 std::string DockerMessage(std::string_view body);
 
-// One line of the progress of a pull: the reason if it says that the pull has failed.
-std::optional<std::string> DockerPullError(std::string_view line);
+// One line of the progress of a pull.
+struct DockerPullLine {
+  std::string status;                     // "Downloading"
+  std::string layer;                      // its id; empty: it is not about one
+  std::int64_t current = 0;               // of its bytes; never negative
+  std::int64_t total = 0;                 // 0: it does not tell
+  std::optional<std::string> error = {};  // why the pull has failed, if it says so
+};
+// Nothing: it is no such line.
+std::optional<DockerPullLine> ParseDockerPullLine(std::string_view line);
+
+// Who one is to a registry, as the Engine wants to be told of it; the text of the header
+// X-Registry-Auth before it is encoded.
+struct DockerAuth {
+  std::string user;
+  std::string password;
+  std::string server;
+};
+std::string FormatDockerAuth(const DockerAuth& auth);
 
 struct DockerMount {
   std::string source;

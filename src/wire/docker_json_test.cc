@@ -80,11 +80,39 @@ TEST(DockerJson, FindsTheSentenceInAnError) {
   EXPECT_LE(DockerMessage(std::string(100'000, 'x')).size(), 1000u);
 }
 
-TEST(DockerJson, FindsTheErrorOfAPull) {
-  EXPECT_EQ(DockerPullError(R"({"status":"Pulling","progressDetail":{}})"), std::nullopt);
-  EXPECT_EQ(DockerPullError(R"({"errorDetail":{"message":"m"},"error":"m"})"), "m");
-  EXPECT_EQ(DockerPullError("garbage"), std::nullopt);
-  EXPECT_EQ(DockerPullError(""), std::nullopt);
+TEST(DockerJson, ReadsTheLinesOfAPull) {
+  const auto line = ParseDockerPullLine(
+      R"({"status":"Downloading","progressDetail":{"current":32768,"total":3145728},)"
+      R"("progress":"[>     ]","id":"b2b03e9146e1"})");
+  ASSERT_TRUE(line);
+  EXPECT_EQ(line->status, "Downloading");
+  EXPECT_EQ(line->layer, "b2b03e9146e1");
+  EXPECT_EQ(line->current, 32768);
+  EXPECT_EQ(line->total, 3145728);
+  EXPECT_EQ(line->error, std::nullopt);
+  const auto failed = ParseDockerPullLine(R"({"errorDetail":{"message":"m"},"error":"m"})");
+  ASSERT_TRUE(failed);
+  EXPECT_EQ(failed->error, "m");
+  for (const char* odd : {"garbage", "", "[]", "3", "{"}) EXPECT_FALSE(ParseDockerPullLine(odd));
+}
+
+TEST(DockerJson, BelievesNoOddNumberOfAPull) {
+  for (const char* detail :
+       {"{}", "null", "3", R"({"current":-1,"total":-1})", R"({"current":"3","total":[]})",
+        R"({"current":18446744073709551615,"total":18446744073709551615})",
+        R"({"current":1e300,"total":0.5})"}) {
+    const auto line = ParseDockerPullLine(R"({"status":"Downloading","id":"a","progressDetail":)" +
+                                          std::string(detail) + "}");
+    ASSERT_TRUE(line) << detail;
+    EXPECT_EQ(line->current, 0) << detail;
+    EXPECT_EQ(line->total, 0) << detail;
+  }
+}
+
+TEST(DockerJson, WritesALogin) {
+  const auto value = json::Parse(FormatDockerAuth({"me", "a\"b:c", "h:5000"}));
+  ASSERT_TRUE(value);
+  EXPECT_EQ(value->dump(), R"({"password":"a\"b:c","serveraddress":"h:5000","username":"me"})");
 }
 
 TEST(DockerJson, WritesAContainer) {

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/limits.h"
+#include "wire/image_digest.h"
 #include "wire/job_json.h"
 #include "wire/json.h"
 #include "wire/spec_needs.h"
@@ -56,6 +57,7 @@ Result<Job> ReadJob(const Fields& fields) {
                fields.Text("reason", {.most_bytes = limits::kReasonBytes, .absent = ""}));
   TIDEMILL_TRY(job.memory_bytes,
                fields.Int("memory_bytes", {.most = json::kMostMemory, .absent = 0}));
+  TIDEMILL_TRY(job.image_digest, json::ReadImageDigest(fields, "image_digest"));
   TIDEMILL_TRY(job.trial, fields.Flag("trial", false));
   TIDEMILL_TRY(const std::string_view created,
                fields.Text("created_at", {.most_bytes = kTimeBytes, .absent = ""}));
@@ -84,6 +86,14 @@ Result<Job> ParseJob(std::string_view body) {
   TIDEMILL_TRY(const Value value, json::Parse(body));
   TIDEMILL_TRY(const Fields fields, Fields::Of(value, {}));
   return ReadJob(fields);
+}
+
+Result<std::string> ParseImageNote(std::string_view body) {
+  TIDEMILL_TRY(const Value value, json::Parse(body));
+  TIDEMILL_TRY(const Fields fields, Fields::Of(value, {}));
+  TIDEMILL_TRY(const std::string_view note,
+               fields.Text("image_note", {.most_bytes = limits::kReasonBytes, .absent = ""}));
+  return std::string(note);
 }
 
 Result<JobCounts> ParseJobCounts(std::string_view body) {

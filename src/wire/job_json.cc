@@ -51,6 +51,7 @@ std::string OpenJob(const Job& job) {
   json::AppendText(out, "created_at", FormatTime(job.created_ms));
   if (!job.reason.empty()) json::AppendText(out, "reason", job.reason);
   if (job.memory_bytes > 0) json::AppendNumber(out, "memory_bytes", job.memory_bytes);
+  if (!job.image_digest.empty()) json::AppendText(out, "image_digest", job.image_digest);
   if (job.trial) json::AppendFlag(out, "trial", true);
   // It is JSON since it was stored.
   out.append(",\"spec\":").append(job.spec.document.empty() ? "{}" : job.spec.document);
@@ -119,6 +120,13 @@ Result<void> ParseNothing(std::string_view body) {
 }
 
 std::string FormatJob(const Job& job) { return OpenJob(job).append("}"); }
+
+std::string FormatMadeJob(const Job& job, std::string_view image_note) {
+  std::string out = OpenJob(job);
+  const std::string_view note = image_note.substr(0, limits::kReasonBytes);
+  if (!note.empty()) json::AppendText(out, "image_note", note);
+  return out.append("}");
+}
 
 std::string FormatJobCounts(const JobCounts& shown) {
   const Counts& counts = shown.counts;

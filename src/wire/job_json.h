@@ -29,6 +29,9 @@ Result<std::vector<std::int64_t>> ParseRetry(std::string_view body);
 Result<void> ParseNothing(std::string_view body);
 
 std::string FormatJob(const Job& job);
+// The answer to POST /v1/jobs: with why its image is not pinned, if that is worth a word.
+std::string FormatMadeJob(const Job& job, std::string_view image_note);
+Result<std::string> ParseImageNote(std::string_view body);
 // A job, with its counts or without. Its project and key are not in the answer, and its chunks
 // neither.
 Result<Job> ParseJob(std::string_view body);

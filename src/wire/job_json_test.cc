@@ -116,6 +116,8 @@ TEST(JobJson, AJobLooksAsTheContractSays) {
   job.memory_bytes = 4096;
   job.trial = true;
   EXPECT_NE(FormatJob(job).find(R"("memory_bytes":4096,"trial":true,"spec")"), std::string::npos);
+  job.image_digest = "sha256:" + std::string(64, '0');
+  EXPECT_NE(FormatJob(job).find(R"("image_digest":"sha256:00000000)"), std::string::npos);
   EXPECT_EQ(FormatReopened(12, 3), R"({"items":12,"round":3})");
 }
 

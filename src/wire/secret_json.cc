@@ -23,7 +23,8 @@ Result<std::map<std::string, std::string>> ParseSecretValues(std::string_view te
   if (values == nullptr) return secrets;
   const json::Path path = fields.In("secrets");
   TIDEMILL_TRY(const json::Fields inner, json::Fields::Of(*values, path));
-  if (values->size() > limits::kSecretsPerJob) {
+  constexpr std::size_t kMost = limits::kSecretsPerJob + 1;  // and its image's login
+  if (values->size() > kMost) {
     return json::Wrong(path, "more than a job may name");
   }
   for (const auto& entry : values->items()) {

@@ -94,4 +94,13 @@ Result<std::vector<SecretUse>> ReadSecretUses(const Fields& spec,
   return uses;
 }
 
+Result<std::string> ReadImageLogin(const Fields& spec) {
+  if (spec.Find("image_login") == nullptr) return std::string();
+  TIDEMILL_TRY(std::string name, ReadName(spec, "image_login"));
+  if (spec.Find("image") == nullptr) {
+    return Wrong(spec.In("image_login"), "there is no 'image' that it could be for");
+  }
+  return name;
+}
+
 }  // namespace tidemill::json

@@ -16,4 +16,7 @@ namespace tidemill::json {
 Result<std::vector<SecretUse>> ReadSecretUses(const Fields& spec,
                                               const std::map<std::string, std::string>& env);
 
+// The field `image_login`: a secret's name, or empty.
+Result<std::string> ReadImageLogin(const Fields& spec);
+
 }  // namespace tidemill::json

@@ -210,6 +210,7 @@ Result<RunSpec> ReadRun(const Fields& spec) {
   if (spec.Find("image") != nullptr) {
     TIDEMILL_TRY(run.image, spec.Text("image", {.most_bytes = kImageBytes}));
   }
+  TIDEMILL_TRY(run.image_login, json::ReadImageLogin(spec));
   TIDEMILL_TRY(run.entrypoint, ReadList(spec, "entrypoint"));
   TIDEMILL_TRY(run.command, ReadList(spec, "command"));
   TIDEMILL_TRY_VOID(CheckLists(run, spec));
@@ -256,9 +257,9 @@ Result<ParsedSpec> json::ReadSpec(const Value& value, const Path& path) {
   for (const std::string_view planned : {"input", "output"}) {
     if (fields.Find(planned) != nullptr) return Wrong(fields.In(planned), "not yet");
   }
-  TIDEMILL_TRY_VOID(
-      fields.Only({"name", "image", "command", "entrypoint", "env", "secrets", "params", "labels",
-                   "resources", "timeout", "grace", "retries", "retry", "canary", "mode"}));
+  TIDEMILL_TRY_VOID(fields.Only({"name", "image", "image_login", "command", "entrypoint", "env",
+                                 "secrets", "params", "labels", "resources", "timeout", "grace",
+                                 "retries", "retry", "canary", "mode"}));
   TIDEMILL_TRY(parsed.job.name, ReadJobName(fields));
   TIDEMILL_TRY(parsed.run, ReadRun(fields));
   TIDEMILL_TRY_VOID(json::CheckNeeds(fields));

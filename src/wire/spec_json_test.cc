@@ -22,7 +22,7 @@ std::string WhyNot(std::string_view json) {
 
 TEST(SpecJson, EveryFieldIsRead) {
   const auto spec = ParseSpec(R"({
-      "name": "render", "image": "a/b:3", "entrypoint": ["/init", ""],
+      "name": "render", "image": "a/b:3", "image_login": "reg.login", "entrypoint": ["/init", ""],
       "command": ["render", "{item}\n", "{params.q}", "${HOME}", "{}"],
       "env": {"A": "x", "_b1": 4, "C": 0.5, "D": true, "E": ""},
       "secrets": ["TOKEN", {"name": "db.pass", "env": "DB_PASS"}, {"name": "TOKEN", "file": "t-1"}],
@@ -40,6 +40,7 @@ TEST(SpecJson, EveryFieldIsRead) {
   EXPECT_EQ(spec->job.canary, 5);
   RunSpec run;
   run.image = "a/b:3";
+  run.image_login = "reg.login";
   run.entrypoint = {"/init", ""};
   run.command = {"render", "{item}\n", "{params.q}", "${HOME}", "{}"};
   run.env = {{"A", "x"}, {"_b1", "4"}, {"C", "0.5"}, {"D", "true"}, {"E", ""}};
@@ -86,7 +87,8 @@ TEST(SpecJson, AnUnknownFieldIsNamedWithTheNearest) {
   EXPECT_EQ(WhyNot(R"({"resources":{"memry":1}})"),
             "resources: unknown field 'memry'; did you mean 'memory'?");
   EXPECT_EQ(WhyNot(R"({"zzzzzzzzzz":1})"),
-            "the body: unknown field 'zzzzzzzzzz'; known are 'name' 'image' 'command' 'entrypoint' "
+            "the body: unknown field 'zzzzzzzzzz'; known are 'name' 'image' 'image_login' "
+            "'command' 'entrypoint' "
             "'env' 'secrets' 'params' 'labels' 'resources' 'timeout' 'grace' 'retries' 'retry' "
             "'canary' 'mode'");
   EXPECT_EQ(WhyNot(R"({"input":"{item}"})"), "input: not yet");
@@ -192,6 +194,11 @@ TEST(SpecJson, OtherFieldsAreBounded) {
   EXPECT_EQ(WhyNot(R"({"image":""})"), "image: must not be empty");
   EXPECT_EQ(WhyNot("{\"image\":\"" + std::string(513, 'x') + "\"}"),
             "image: is longer than 512 bytes");
+  EXPECT_EQ(WhyNot(R"({"image":"a","image_login":"my login"})"),
+            "image_login: must be letters, digits, '.', '_' and '-', at most 64, and begin with a "
+            "letter or digit");
+  EXPECT_EQ(WhyNot(R"({"image_login":"a"})"),
+            "image_login: there is no 'image' that it could be for");
   EXPECT_EQ(WhyNot(R"({"name":"a b"})"),
             "name: must be letters, digits, '.', '_' and '-', and begin with a letter or digit");
   EXPECT_EQ(WhyNot(R"({"resources":{"shm":"64M"}})"),

@@ -14,6 +14,7 @@
 #include "server/http/with_job.h"
 #include "wire/agent_json.h"
 #include "wire/job_json.h"
+#include "wire/pin_json.h"
 
 namespace tidemill {
 namespace {
@@ -114,6 +115,21 @@ void FetchJob(ApiState& state, Call call) {
                       [](const Job& job) { return JsonAnswer(FormatJob(job)); }));
 }
 
+void PinImage(ApiState& state, Call call) {
+  const auto ask = ReadAgentAsk(state, call);
+  if (!ask) return call.respond(ProblemAnswer(ask.error()));
+  auto digest = ParsePin(call.request.body);
+  if (!digest) return call.respond(ProblemAnswer(digest.error()));
+  state.agents.Pass<std::string>(
+      call.request.peer,
+      [&state, ask = *ask, digest = *std::move(digest)](Reply<std::string> done) {
+        state.server.PinImage(ask.pass, ask.job, digest, std::move(done));
+      },
+      AnswerWith<std::string>(state.log, std::move(call.respond), [](const std::string& counts) {
+        return JsonAnswer(FormatPin(counts));
+      }));
+}
+
 void FetchItems(ApiState& state, Call call) {
   const auto ask = ReadAgentAsk(state, call);
   if (!ask) return call.respond(ProblemAnswer(ask.error()));
@@ -140,6 +156,8 @@ void AddAgentRoutes(Router& router, ApiState& state) {
               [&state](Call call) { Join(state, std::move(call)); });
   router.Get("/v1/agents/{session}/jobs/{job}", agent,
              [&state](Call call) { FetchJob(state, std::move(call)); });
+  router.Post("/v1/agents/{session}/jobs/{job}/pin", agent, {.json_bytes = kJsonBytes},
+              [&state](Call call) { PinImage(state, std::move(call)); });
   router.Get("/v1/agents/{session}/jobs/{job}/chunks/{chunk}/items", agent,
              [&state](Call call) { FetchItems(state, std::move(call)); });
 }

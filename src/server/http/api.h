@@ -4,10 +4,13 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
+#include <optional>
+#include <string>
 
 #include "base/log.h"
 #include "base/random.h"
 #include "base/seal.h"
+#include "model/image.h"
 #include "net/http_server.h"
 #include "server/http/gate.h"
 #include "server/http/guard.h"
@@ -22,6 +25,10 @@ struct ApiOptions {
   // Joins, and agents that fetch the items of a chunk: as many as a large fleet has at once.
   Gate::Limits agents = {.under_way = 2, .waiting = 20'000};
   std::shared_ptr<const KeyRing> keys = {};  // for secrets; null: this server has none
+  // Asks the registry of an image what its tag stands for, as Registries::ResolveDigest does; null:
+  // nobody does.
+  std::function<void(const ImageName&, std::optional<RegistryLogin>, Reply<std::string>)>
+      find_digest = {};
   std::function<std::size_t()> connections = [] { return std::size_t{0}; };  // for the metrics
 };
 

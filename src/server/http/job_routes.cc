@@ -2,12 +2,15 @@
 // /v1/jobs and what is done to one job.
 #include <cstdint>
 #include <limits>
+#include <memory>
+#include <string>
 #include <utility>
 
 #include "base/limits.h"
 #include "model/job.h"
 #include "server/http/answer.h"
 #include "server/http/api.h"
+#include "server/http/pinning.h"
 #include "server/http/query.h"
 #include "server/http/with_job.h"
 #include "wire/job_json.h"
@@ -24,11 +27,27 @@ HttpResponse JobAnswer(const Job& job) { return JsonAnswer(FormatJob(job)); }
 
 // New, as far as anyone can see: a repeated request that finds the job still empty is told the same
 // as the first one.
-HttpResponse CreatedAnswer(const Job& job) {
-  if (job.state != JobState::kDraft || job.parts > 0) return JobAnswer(job);
-  HttpResponse response = JsonAnswer(FormatJob(job), 201);
+HttpResponse CreatedAnswer(const Job& job, const std::string& note) {
+  // The job that was there already may have been pinned before.
+  const std::string body = FormatMadeJob(job, job.image_digest.empty() ? note : "");
+  if (job.state != JobState::kDraft || job.parts > 0) return JsonAnswer(body);
+  HttpResponse response = JsonAnswer(body, 201);
   response.headers.emplace_back("Location", "/v1/jobs/" + PublicId(job));
   return response;
+}
+
+void MakeJob(ApiState& state, NewJob job, std::string note, const std::shared_ptr<HttpPeer>& peer,
+             HttpRespond respond) {
+  state.people.Pass<Job>(
+      peer,
+      [&state, job = std::move(job)](Reply<Job> done) {
+        state.server.jobs().Create(job, std::move(done));
+      },
+      AnswerWith<Job>(state.log, std::move(respond),
+                      [&state, note = std::move(note)](const Job& created) {
+                        state.names.Learn(created);
+                        return CreatedAnswer(created, note);
+                      }));
 }
 
 void Create(ApiState& state, Call call) {
@@ -36,15 +55,13 @@ void Create(ApiState& state, Call call) {
   if (!job) return call.respond(ProblemAnswer(job.error()));
   job->project = call.project;
   if (job->key.empty()) job->key = ToString(state.random.NewId<Id<struct KeyTag>>());
-  state.people.Pass<Job>(
-      call.request.peer,
-      [&state, job = *std::move(job)](Reply<Job> done) {
-        state.server.jobs().Create(job, std::move(done));
-      },
-      AnswerWith<Job>(state.log, std::move(call.respond), [&state](const Job& created) {
-        state.names.Learn(created);
-        return CreatedAnswer(created);
-      }));
+  const std::string document = job->spec.document;
+  FindPinning(state, call.request.peer, call.project, document,
+              [&state, job = *std::move(job), peer = call.request.peer,
+               respond = std::move(call.respond)](Pinning pinning) mutable {
+                job.image_digest = std::move(pinning.digest);
+                MakeJob(state, std::move(job), std::move(pinning.note), peer, std::move(respond));
+              });
 }
 
 struct ListRequest {

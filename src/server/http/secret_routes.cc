@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // /v1/secrets, and the secrets of a job for an agent that holds a lease of it.
-#include <map>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -10,6 +10,7 @@
 #include "server/http/agent_ask.h"
 #include "server/http/ask_access.h"
 #include "server/http/query.h"
+#include "server/http/secrets.h"
 #include "server/http/with_job.h"
 #include "wire/access_json.h"
 #include "wire/secret_json.h"
@@ -17,18 +18,6 @@
 
 namespace tidemill {
 namespace {
-
-using Secrets = std::map<std::string, std::string>;
-
-tl::unexpected<Error> NoKeys() {
-  return Fail(Code::kConflict,
-              "this server has no keys for secrets; start it with --secret-keys FILE");
-}
-
-// What a sealed value is bound to: it opens nowhere else.
-std::string ContextOf(const std::string& project, const std::string& name) {
-  return "secret " + project + "/" + name;
-}
 
 void Put(ApiState& state, Call call) {
   const std::string name = call.names[0];
@@ -38,9 +27,10 @@ void Put(ApiState& state, Call call) {
   }
   const auto value = ParseSecretValue(call.request.body);
   if (!value) return call.respond(ProblemAnswer(value.error()));
-  if (!state.options.keys) return call.respond(ProblemAnswer(NoKeys().value()));
+  if (!state.options.keys) return call.respond(ProblemAnswer(NoSecretKeys().value()));
   const std::string project = call.project;
-  const std::string sealed = Seal(state.options.keys->first(), *value, ContextOf(project, name));
+  const std::string sealed =
+      Seal(state.options.keys->first(), *value, SecretContext(project, name));
   const std::string by = call.caller.name;
   AskAccess<void>(
       state, std::move(call),
@@ -69,10 +59,12 @@ void Drop(ApiState& state, Call call) {
       [] { return HttpResponse{.status = 204}; });
 }
 
+// Each once.
 std::vector<std::string> NamesOf(const RunSpec& spec) {
-  std::vector<std::string> names;
-  for (const SecretUse& use : spec.secrets) names.push_back(use.secret);
-  return names;
+  std::set<std::string> names;
+  for (const SecretUse& use : spec.secrets) names.insert(use.secret);
+  if (!spec.image_login.empty()) names.insert(spec.image_login);
+  return {names.begin(), names.end()};
 }
 
 // The audit has it before the values leave us.
@@ -82,18 +74,7 @@ Result<Secrets> Fetch(Store& store, AccessStore& access, const KeyRing& keys, co
   TIDEMILL_TRY(const ParsedSpec spec, ParseSpec(job.spec.document));
   const std::vector<std::string> names = NamesOf(spec.run);
   if (names.empty()) return Secrets{};
-  TIDEMILL_TRY(Secrets secrets, access.FindSecrets(session.project, names));
-  for (const std::string& name : names) {
-    const auto found = secrets.find(name);
-    if (found == secrets.end()) {
-      return Fail(Code::kNotFound,
-                  "secret '" + name +
-                      "' does not exist in this project; set it: " + "tidemill secret set " + name);
-    }
-    auto value = Unseal(keys, found->second, ContextOf(session.project, name));
-    if (!value) return Fail(Code::kInternal, "secret " + name + ": " + value.error().reason);
-    found->second = *std::move(value);
-  }
+  TIDEMILL_TRY(Secrets secrets, OpenSecrets(access, keys, session.project, names));
   TIDEMILL_TRY_VOID(access.Record({.project = session.project,
                                    .who = session.machine,
                                    .token = ToString(session.id),
@@ -107,7 +88,7 @@ void FetchForAgent(ApiState& state, Call call) {
   const auto ask = ReadAgentAsk(state, call);
   if (!ask) return call.respond(ProblemAnswer(ask.error()));
   if (!state.options.keys) {
-    return call.respond(ProblemAnswer(Error{Code::kNotFound, NoKeys().value().reason}));
+    return call.respond(ProblemAnswer(Error{Code::kNotFound, NoSecretKeys().value().reason}));
   }
   state.agents.Pass<Secrets>(
       call.request.peer,

@@ -46,6 +46,7 @@ Result<Job> MemoryStore::CreateJob(const NewJob& job) {
                 .open = job.open,
                 .created_ms = clock_us_() / 1000,
                 .memory_bytes = job.spec.resources.memory_bytes,
+                .image_digest = job.image_digest,
                 .trial = job.spec.canary > 0};
   row.touched_us = clock_us_();
   return row.job;
@@ -139,6 +140,13 @@ Result<void> MemoryStore::RaiseMemory(JobId id, std::int64_t bytes) {
   Job& job = found->second.job;
   job.memory_bytes = std::max(job.memory_bytes, bytes);
   return {};
+}
+
+Result<std::string> MemoryStore::PinImage(JobId id, const std::string& digest) {
+  const std::lock_guard lock(mutex_);
+  TIDEMILL_TRY(JobRow * row, Row(id));
+  if (row->job.image_digest.empty()) row->job.image_digest = digest;
+  return row->job.image_digest;
 }
 
 Result<Job> MemoryStore::CancelJob(JobId id) {

@@ -169,7 +169,8 @@ class Differential {
     shape.memory = Below(3);
     shape.memory_max = Chance(0.5) ? 0 : Below(16);
     shape.canary = Below(3);
-    const NewJob job = JobOf(std::to_string(Below(6)), shape);
+    NewJob job = JobOf(std::to_string(Below(6)), shape);
+    if (Chance(0.5)) job.image_digest = "sha256:" + std::to_string(Below(3));
     const auto made = Both("CreateJob", [&](Store& store) { return store.CreateJob(job); });
     if (made) jobs_.insert(made->id);
   }
@@ -204,7 +205,12 @@ class Differential {
   void ChangeJob() {
     const JobId id = AnyJob();
     const std::string reason = Chance(0.5) ? "" : "reason " + std::to_string(Below(3));
-    switch (Below(11)) {
+    switch (Below(12)) {
+      case 11: {
+        const std::string digest = "sha256:" + std::to_string(Below(3));
+        Both("PinImage", [&](Store& store) { return store.PinImage(id, digest); });
+        return;
+      }
       case 8:
         Both("EndTrial", [&](Store& store) { return store.EndTrial(id); });
         return;

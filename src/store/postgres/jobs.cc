@@ -12,8 +12,8 @@ namespace {
 const Statement kInsertJob{
     "insert_job",
     "insert into job (project, submit_key, name, millicpus, memory_bytes, retries, document, open,"
-    " memory_max, retry_wait_ms, canary, devices, memory_now, trial)"
-    " select $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $5, $11 > 0 where not exists"
+    " memory_max, retry_wait_ms, canary, devices, image_digest, memory_now, trial)"
+    " select $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $5, $11 > 0 where not exists"
     " (select 1 from job where project = $1 and submit_key = $2)"
     " on conflict (project, submit_key) do nothing"};
 const Statement kJobByKey{"job_by_key", "select " TIDEMILL_JOB_COLUMNS
@@ -53,6 +53,11 @@ const Statement kPauseTrial{"pause_trial",
                             " where job_id = $1 and state = 1 and trial"};
 const Statement kRaiseMemory{
     "raise_memory", "update job set memory_now = $2 where job_id = $1 and memory_now < $2"};
+// Of those that come at the same moment, the second waits for the first and then finds its digest.
+const Statement kPinImage{"pin_image",
+                          "update job set image_digest ="
+                          " case when image_digest = '' then $2 else image_digest end"
+                          " where job_id = $1 returning image_digest"};
 const Statement kCloseJob{
     "close_job", "update job set open = false where job_id = $1 returning " TIDEMILL_JOB_COLUMNS};
 
@@ -122,7 +127,8 @@ Result<Job> PostgresStore::CreateJob(const NewJob& job) {
                                      .Big(spec.memory_max)
                                      .Big(spec.retry_wait.count())
                                      .Int(spec.canary)
-                                     .Text(FormatDevices(spec.resources.devices)));
+                                     .Text(FormatDevices(spec.resources.devices))
+                                     .Text(job.image_digest));
     transaction.Send(kJobByKey, Params().Text(job.project).Text(job.key));
     TIDEMILL_TRY(const std::vector<Rows> answers, transaction.Commit());
     // Between the two statements only DropStale can have taken it away.
@@ -207,6 +213,12 @@ Result<void> PostgresStore::PauseTrial(JobId id, const std::string& reason) {
 Result<void> PostgresStore::RaiseMemory(JobId id, std::int64_t bytes) {
   TIDEMILL_TRY_VOID(Query(kRaiseMemory, Params().Big(id.number).Big(bytes)));
   return {};
+}
+
+Result<std::string> PostgresStore::PinImage(JobId id, const std::string& digest) {
+  TIDEMILL_TRY(const Rows rows, Query(kPinImage, Params().Big(id.number).Text(digest)));
+  if (rows.empty()) return NoSuchJob(id);
+  return rows[0].Text();
 }
 
 Result<Job> PostgresStore::CancelJob(JobId id) {

@@ -42,6 +42,7 @@ class PostgresStore : public Store, public AccessStore {
   Result<void> EndTrial(JobId id) override;
   Result<void> PauseTrial(JobId id, const std::string& reason) override;
   Result<void> RaiseMemory(JobId id, std::int64_t bytes) override;
+  Result<std::string> PinImage(JobId id, const std::string& digest) override;
   Result<Reopened> ReopenJob(JobId id, const ReopenWhich& which) override;
   Result<Swept> SweepJob(JobId id) override;
   Result<std::int64_t> DropStale(Duration age) override;

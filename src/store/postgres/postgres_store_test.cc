@@ -68,6 +68,7 @@ TEST(PostgresStore, WhatWasThereBeforeRetriesRestedGoesOn) {
   EXPECT_EQ(dump.tries, (std::vector<ItemTry>{{{1}, 5, 1, 0}}));
   EXPECT_EQ(dump.job.memory_bytes, 7);
   EXPECT_FALSE(dump.job.trial);
+  EXPECT_EQ(dump.job.image_digest, "");
   // Said again, its submit still means the same job.
   NewJob same = JobOf("k", {.retries = 2, .memory = 7});
   same.spec.retry_wait = JobSpec().retry_wait;

@@ -53,6 +53,7 @@ Job ReadJob(Row& row) {
   job.spec.resources.devices = ParseDevices(row.Text()).value_or(Devices());
   job.memory_bytes = row.Big();
   job.trial = row.Flag();
+  job.image_digest = row.Text();
   return job;
 }
 

@@ -20,7 +20,7 @@ namespace tidemill {
 #define TIDEMILL_JOB_COLUMNS                                                                      \
   "job_id, project, submit_key, name, millicpus, memory_bytes, retries, document, state, open, "  \
   "round, parts, chunks, items, created_at, reason, memory_max, retry_wait_ms, canary, devices, " \
-  "memory_now, trial"
+  "memory_now, trial, image_digest"
 Job ReadJob(Row& row);
 
 #define TIDEMILL_CHUNK_COLUMNS                                                                \
