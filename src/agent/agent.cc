@@ -41,7 +41,8 @@ Agent::Agent(AgentDeps deps, AgentOptions options)
       work_(options_.run % kStarts * Work::kSeqs),
       catalog_(deps_, options_.limits, pass_),
       logs_(deps_.logs),
-      slots_(deps_, options_, *this),
+      pins_(deps_, pass_),
+      slots_(deps_, options_, pins_, *this),
       health_(options_.limits) {}
 
 // --- the session ---

@@ -15,6 +15,7 @@
 #include "agent/catalog.h"
 #include "agent/deps.h"
 #include "agent/health.h"
+#include "agent/image_pins.h"
 #include "agent/masked_logs.h"
 #include "agent/pace.h"
 #include "agent/progress.h"
@@ -88,6 +89,7 @@ class Agent : private SlotEvents {
   struct Resting;
   void Rest(JobId job, Resting resting);
   void Tick();
+  void EndLate();
   void Tidy();
   // Logs when the network of containers was opened or shut.
   void WatchNetwork();
@@ -97,6 +99,8 @@ class Agent : private SlotEvents {
   // The one that runs and has written most of what is there, if that is much.
   std::optional<Attempt> MostOfDisk() const;
   std::string DescribeMachine() const;
+  // What a job whose first container is being opened waits for.
+  std::string OpeningText(JobId job) const;
   std::vector<JobUse> JobUses();
 
   // --- SlotEvents ---
@@ -135,6 +139,7 @@ class Agent : private SlotEvents {
   Work work_;
   Catalog catalog_;
   MaskedLogs logs_;
+  ImagePins pins_;
   Slots slots_;
   ProgressBook progress_;
   Health health_;

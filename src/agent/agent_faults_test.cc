@@ -69,12 +69,31 @@ TEST_F(AgentFaultsTest, HidesSecretsInWhatItemsSayOfThemselves) {
   EXPECT_EQ(link_.last_status().jobs.at(0).progress.at(0).note, "it is *** or hunter");
 }
 
+TEST_F(AgentFaultsTest, GivesTheEngineTheLoginOfAnImage) {
+  link_.secrets = {{"reg", "me:password"}};
+  Grants(1, 0, 1);
+  StartByHand(R"({"image":"h:5000/a","command":["true"],"image_login":"reg"})");
+  EXPECT_EQ(hand_.made.at(0)->spec.login, (RegistryLogin{"me", "password"}));
+}
+
 TEST_F(AgentFaultsTest, TellsThatAJobWaitsForItsContainer) {
   play_.opening = seconds(30);
   Grants(1, 0, 2);
   StartAgent();
   RunFor(seconds(15));
   EXPECT_EQ(link_.last_status().jobs.at(0).waits_for, "opening its container");
+  RunFor(seconds(30));
+  for (const JobUse& use : link_.last_status().jobs) EXPECT_EQ(use.waits_for, "");
+}
+
+TEST_F(AgentFaultsTest, TellsHowFarTheImageIsThatAJobWaitsFor) {
+  play_.opening = seconds(30);
+  play_.pull_state = [](const std::string& image) { return "pulling " + image + ": 1 of 2 MB"; };
+  link_.documents[JobId{1}] = R"({"image":"h:5000/a","command":["true"]})";
+  Grants(1, 0, 2);
+  StartAgent();
+  RunFor(seconds(15));
+  EXPECT_EQ(link_.last_status().jobs.at(0).waits_for, "pulling h:5000/a: 1 of 2 MB");
   RunFor(seconds(30));
   for (const JobUse& use : link_.last_status().jobs) EXPECT_EQ(use.waits_for, "");
 }

@@ -89,7 +89,11 @@ int Agent::DepthOf(const Need& need) const {
 
 Slots::Wish Agent::WishFor(const Need& need) const {
   const Catalog::Entry& entry = catalog_.JobOf(need.job);
-  Slots::Wish wish{entry.container, entry.run.mode == Mode::kContainer, {}};
+  Slots::Wish wish{.spec = entry.container,
+                   .once = entry.run.mode == Mode::kContainer,
+                   .timeout = entry.run.timeout,
+                   .grace = entry.run.grace};
+  if (entry.secrets != nullptr) wish.spec.login = entry.secrets->login();
   if (entry.program) wish.program = catalog_.MakeProgram(need.job);
   return wish;
 }

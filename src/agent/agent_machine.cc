@@ -75,6 +75,7 @@ void Agent::Tick() {
   });
   WatchNetwork();
   WatchDisk();
+  EndLate();
   slots_.CloseIdle();
   Tidy();
   const auto down = slots_.down_since();
@@ -83,12 +84,22 @@ void Agent::Tick() {
   Consider();
 }
 
+void Agent::EndLate() {
+  for (const Slots::LateRun& late : slots_.EndLate()) {
+    if (late.end.exit != 0) {
+      OnItemLog(late.attempt, "tidemill: it did not end in time; its container was ended\n");
+    }
+    OnItemEnd(late.attempt, late.end, late.why);
+  }
+}
+
 // Forgets what nothing needs any more.
 void Agent::Tidy() {
   catalog_.KeepOnly(work_.Chunks());
   const TimePoint now = deps_.loop.Now();
   const auto is_over = [this](const auto& entry) { return !work_.HasUnfinished(entry.first); };
   std::erase_if(resting_, [now](const auto& entry) { return entry.second.until <= now; });
+  pins_.ForgetIf([this](JobId job) { return !work_.HasUnfinished(job); });
   std::erase_if(failing_, is_over);
   std::erase_if(paces_, is_over);
   std::erase_if(ran_out_, [this](const auto& entry) { return !work_.Holds(entry.first); });
@@ -170,6 +181,14 @@ std::string Agent::DescribeMachine() const {
   return text.substr(0, limits::kReasonBytes);
 }
 
+std::string Agent::OpeningText(JobId job) const {
+  const bool is_here = catalog_.EachOf(job) != nullptr;
+  const std::string pull =
+      is_here ? deps_.engine.PullState(pins_.ImageOf(job, catalog_.JobOf(job).container.image))
+              : "";
+  return pull.empty() ? "opening its container" : pull;
+}
+
 std::vector<JobUse> Agent::JobUses() {
   std::map<JobId, JobUse> uses;
   for (const auto& [need, load] : work_.loads()) uses[need.job].running += load.running;
@@ -180,7 +199,7 @@ std::vector<JobUse> Agent::JobUses() {
   for (const auto& [job, failing] : failing_) uses[job].trouble = failing.reason;
   for (const auto& [job, resting] : resting_) uses[job].trouble = resting.reason;
   for (const auto& [job, since] : slots_.Openings()) {
-    if (deps_.loop.Now() - since > kSlowOpening) uses[job].waits_for = "opening its container";
+    if (deps_.loop.Now() - since > kSlowOpening) uses[job].waits_for = OpeningText(job);
   }
   for (auto& [job, progress] : progress_.Newest()) uses[job].progress = std::move(progress);
   std::vector<JobUse> list;

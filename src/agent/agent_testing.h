@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <deque>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -75,6 +76,11 @@ class TestLink : public ServerLink {
   void FetchSecrets(const SessionPass&, JobId, Done<Secrets> done) override {
     Answer<Secrets>(done, secrets);
   }
+  void PinImage(const SessionPass&, JobId job, const std::string& digest,
+                Done<std::string> done) override {
+    pins_asked.push_back({job, digest});
+    Answer<std::string>(done, pin.value_or(digest));
+  }
   void FetchJob(const SessionPass&, JobId id, Done<Job> done) override {
     if (documents.contains(id)) {
       Job job;
@@ -82,6 +88,7 @@ class TestLink : public ServerLink {
       job.spec.name = "test";
       job.spec.document = documents[id];
       job.items = 100;
+      job.image_digest = image_digest;
       Answer<Job>(std::move(done), job);
     } else {
       Answer<Job>(std::move(done), Fail(Code::kNotFound, "no such job"));
@@ -89,7 +96,10 @@ class TestLink : public ServerLink {
   }
 
   std::map<JobId, std::string> documents;
-  Secrets secrets;  // of every job
+  Secrets secrets;                      // of every job
+  std::string image_digest;             // of every job
+  std::optional<std::string> pin = {};  // what counts, if it is not what is told
+  std::vector<std::pair<JobId, std::string>> pins_asked;
   std::deque<Grant> to_grant;
   std::vector<LeaseId> to_drop;
   bool down = false;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "model/image.h"
 #include "submit/cut.h"
 #include "wire/item_field.h"
 #include "wire/loop_item.h"
@@ -30,6 +31,10 @@ Result<Catalog::Entry> EntryOf(const Job& job) {
                      .limits = spec.job.resources,
                      .shm_bytes = spec.run.shm_bytes};
   entry.memory_max = spec.job.memory_max;
+  if (IsImageDigest(job.image_digest)) {
+    TIDEMILL_TRY(const ImageName name, ParseImageName(spec.run.image));
+    entry.container.image = PinnedImage(name, job.image_digest);
+  }
   entry.container.loop = spec.run.mode == Mode::kLoop;
   if (entry.container.loop) {
     TIDEMILL_TRY(entry.program, entry.plan->ForLoop(entry.id, entry.items));
@@ -83,7 +88,8 @@ void Catalog::FetchJob(JobId job, int failures) {
           return;
         }
         Result<Entry> entry = answer ? EntryOf(*answer) : tl::unexpected(answer.error());
-        if (!entry || entry->run.secrets.empty()) return Settle(job, std::move(entry));
+        const bool has_none = entry && entry->run.secrets.empty() && entry->run.image_login.empty();
+        if (!entry || has_none) return Settle(job, std::move(entry));
         FetchSecrets(job, std::make_shared<Entry>(*std::move(entry)), 0);
       });
 }
@@ -96,7 +102,7 @@ void Catalog::FetchSecrets(JobId job, std::shared_ptr<Entry> entry, int failures
       return;
     }
     if (!answer) return Settle(job, tl::unexpected(answer.error()));
-    auto secrets = JobSecrets::Of(entry->run.secrets, *std::move(answer));
+    auto secrets = JobSecrets::Of(entry->run, *std::move(answer));
     if (!secrets) return Settle(job, tl::unexpected(secrets.error()));
     entry->secrets = *std::move(secrets);
     Settle(job, std::move(*entry));

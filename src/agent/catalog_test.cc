@@ -29,6 +29,7 @@ class JobLink : public ServerLink {
     job.id = id;
     job.spec.name = "test";
     job.spec.document = document;
+    job.image_digest = image_digest;
     job.items = 10;
     Answer(done, job);
   }
@@ -43,7 +44,10 @@ class JobLink : public ServerLink {
     Answer(done, answer);
   }
 
+  void PinImage(const SessionPass&, JobId, const std::string&, Done<std::string>) override {}
+
   std::string document = R"({"command":["true"]})";
+  std::string image_digest;
   Result<Secrets> secrets;
   int outages = 0;
   int jobs_asked = 0;
@@ -151,6 +155,41 @@ TEST_F(CatalogTest, SaysWhichSecretDoesNotExistAndAsksAgainForTheNextLease) {
   EXPECT_EQ(Get(), "");
   EXPECT_EQ(link_.jobs_asked, 3);
   EXPECT_EQ(link_.secrets_asked, 3);
+}
+
+TEST_F(CatalogTest, KeepsTheLoginOfAnImageFromItsItemsAndHidesIt) {
+  link_.document = R"({"image":"h:5000/a","command":["true"],"image_login":"reg"})";
+  link_.secrets = Secrets{{"reg", "me:pass:word\n"}};
+  EXPECT_EQ(Get(), "");
+  const Catalog::Entry& entry = catalog_.JobOf({7});
+  ASSERT_NE(entry.secrets, nullptr);
+  EXPECT_EQ(entry.secrets->login(), (RegistryLogin{"me", "pass:word"}));
+  EXPECT_FALSE(entry.container.login);
+  EXPECT_FALSE(entry.container.secret_files);
+  const ItemRun run = Make();
+  EXPECT_TRUE(run.secret_files.empty());
+  for (const std::string& variable : run.env) EXPECT_EQ(variable.find("word"), variable.npos);
+  MaskedText masked(entry.secrets->masker());
+  EXPECT_EQ(masked.Feed("it is me:pass:word, or pass:word.") + masked.Flush(),
+            "it is ***, or ***.");
+}
+
+TEST_F(CatalogTest, RunsTheImageThatIsPinned) {
+  link_.document = R"({"image":"h:5000/a:3","command":["true"]})";
+  EXPECT_EQ(Get(), "");
+  EXPECT_EQ(catalog_.JobOf({7}).container.image, "h:5000/a:3");
+  catalog_.KeepOnly({});
+  link_.image_digest = "sha256:" + std::string(64, 'a');
+  EXPECT_EQ(Get(), "");
+  EXPECT_EQ(catalog_.JobOf({7}).container.image, "h:5000/a@" + link_.image_digest);
+}
+
+TEST_F(CatalogTest, SaysWhatIsWrongWithALoginAndDoesNotShowIt) {
+  link_.document = R"({"image":"h:5000/a","command":["true"],"image_login":"reg"})";
+  link_.secrets = Secrets{{"reg", "canary"}};
+  EXPECT_EQ(Get(), "secret 'reg' of image_login: a registry's login must be USER:PASSWORD");
+  link_.secrets = Secrets{};
+  EXPECT_EQ(Get(), "secret 'reg' does not exist in this project; set it: tidemill secret set reg");
 }
 
 TEST_F(CatalogTest, AValueWithANulCanBeAFileOnly) {

@@ -89,6 +89,11 @@ struct AgentLimits {
   Duration away_rest = std::chrono::minutes(10);
   // An item whose container ended this often under it has failed.
   int most_strikes = 3;
+  // A run that init has not ended this long after it should have is ended from outside. Init needs
+  // some of it to kill what is left and to empty the scratch folder, on a machine that may be short
+  // of everything. It is less than the 30 s after which init itself gives up: then nobody could
+  // tell any more that the run's time was over.
+  Duration late_margin = std::chrono::seconds(25);
   // When the agent leaves its items have this long, or their own grace if that is less, to end. A
   // spot machine has two minutes, or on some clouds half a one, in all.
   Duration leave_grace = std::chrono::seconds(15);

@@ -8,52 +8,70 @@
 namespace tidemill {
 namespace {
 
-Result<void> Check(const SecretUse& use, const Secrets& values) {
-  const auto value = values.find(use.secret);
-  if (value == values.end()) {
-    return Fail(Code::kInvalid, "secret '" + use.secret +
-                                    "' does not exist in this project; set it: tidemill secret "
-                                    "set " +
-                                    use.secret);
+Result<const std::string*> Find(const std::string& name, const Secrets& values) {
+  const auto value = values.find(name);
+  if (value != values.end()) return &value->second;
+  return Fail(
+      Code::kInvalid,
+      "secret '" + name + "' does not exist in this project; set it: tidemill secret set " + name);
+}
+
+Result<void> AddUse(const SecretUse& use, const std::string& value, JobSecrets::Parts& parts) {
+  if (use.env.empty()) {
+    parts.files.push_back({use.file, value});
+    return {};
   }
-  if (!use.env.empty() && value->second.find('\0') != std::string::npos) {
+  if (value.find('\0') != std::string::npos) {
     return Fail(Code::kInvalid, "secret '" + use.secret +
                                     "' has a NUL, so it cannot be the variable '" + use.env +
                                     "'; let the job have it as a file");
   }
+  parts.env.push_back(use.env + "=" + value);
+  return {};
+}
+
+// Collects also what is to be hidden.
+Result<void> Collect(const RunSpec& run, const Secrets& values, JobSecrets::Parts& parts,
+                     std::vector<std::string>& hidden) {
+  for (const SecretUse& use : run.secrets) {
+    TIDEMILL_TRY(const std::string* value, Find(use.secret, values));
+    hidden.push_back(*value);
+    TIDEMILL_TRY_VOID(AddUse(use, *value, parts));
+  }
+  if (run.image_login.empty()) return {};
+  TIDEMILL_TRY(const std::string* value, Find(run.image_login, values));
+  hidden.push_back(*value);
+  auto login = ParseRegistryLogin(*value);
+  if (!login) {
+    return Fail(login.error().code,
+                "secret '" + run.image_login + "' of image_login: " + login.error().reason);
+  }
+  hidden.push_back(login->password);
+  // As a registry is told it.
+  hidden.push_back(login->user + ":" + login->password);
+  parts.login = *std::move(login);
   return {};
 }
 
 }  // namespace
 
-Result<std::shared_ptr<const JobSecrets>> JobSecrets::Of(const std::vector<SecretUse>& uses,
-                                                         Secrets values) {
+Result<std::shared_ptr<const JobSecrets>> JobSecrets::Of(const RunSpec& run, Secrets values) {
   Parts parts;
   std::vector<std::string> hidden;
-  Result<void> checked;
-  for (const SecretUse& use : uses) {
-    checked = Check(use, values);
-    if (!checked) break;
-    const std::string& value = values.at(use.secret);
-    hidden.push_back(value);
-    if (!use.env.empty()) {
-      parts.env.push_back(use.env + "=" + value);
-    } else {
-      parts.files.push_back({use.file, value});
-    }
-  }
+  const Result<void> collected = Collect(run, values, parts, hidden);
   // Made also if one was wrong: its end wipes what was collected until then.
   const auto secrets =
       std::make_shared<const JobSecrets>(std::move(parts), Masker::OfSecrets(hidden));
   for (std::string& value : hidden) Wipe(value);
   for (auto& [name, value] : values) Wipe(value);
-  if (!checked) return tl::unexpected(checked.error());
+  if (!collected) return tl::unexpected(collected.error());
   return secrets;
 }
 
 JobSecrets::~JobSecrets() {
   for (std::string& variable : parts_.env) Wipe(variable);
   for (SecretFile& file : parts_.files) Wipe(file.content);
+  if (parts_.login) Wipe(parts_.login->password);
 }
 
 void JobSecrets::AddTo(ItemRun& run) const {

@@ -36,6 +36,10 @@ class ServerLink {
   virtual void FetchJob(const SessionPass& pass, JobId job, Done<Job> done) = 0;
   // The values of the secrets that the job names, by name. kNotFound: one does not exist.
   virtual void FetchSecrets(const SessionPass& pass, JobId job, Done<Secrets> done) = 0;
+  // What the image of a job is on this machine; the answer is what it is to be on all: the first
+  // that was told. kNotFound: the servers pin none.
+  virtual void PinImage(const SessionPass& pass, JobId job, const std::string& digest,
+                        Done<std::string> done) = 0;
 };
 
 }  // namespace tidemill

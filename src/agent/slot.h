@@ -28,6 +28,8 @@ struct Slots::Slot : ContainerEvents {
     // False: an earlier life of the agent began it for a lease that is gone. Nobody knows its
     // secrets any more, so nothing of it is told.
     bool ours = true;
+    // Since it became the first, or was stopped, as far as this agent was awake.
+    Duration waited{};
   };
 
   Slot(Slots& a_slots, Wish&& wish, Room::Share a_share)
@@ -35,7 +37,9 @@ struct Slots::Slot : ContainerEvents {
         spec(std::move(wish.spec)),
         once(wish.once),
         share(std::move(a_share)),
-        program(std::move(wish.program)) {}
+        program(std::move(wish.program)),
+        timeout(wish.timeout),
+        grace(wish.grace) {}
   ~Slot() override { slots.room_.Return(share); }
   Slot(const Slot&) = delete;
   Slot& operator=(const Slot&) = delete;
@@ -102,12 +106,19 @@ struct Slots::Slot : ContainerEvents {
     owner.events_.OnRoom();
   }
 
+  // Whether one of its runs should have ended long ago; `passed` is since it was last asked.
+  bool IsLate(Duration passed);
+  // What is to be told when it is closed for that.
+  std::vector<LateRun> LateRuns() const;
+  Duration LatestEnd(const Given& given) const;
+
   Slots& slots;
   const ContainerSpec spec;
   bool once;
   const Room::Share share;
-  ItemRun program;  // of a loop, until it is open
-  Duration grace = program.grace;
+  ItemRun program;                       // of a loop, until it is open
+  Duration timeout;                      // of its runs; zero: none
+  Duration grace;                        // the same of a loop's program
   std::optional<FoundContainer> left;    // see above
   std::unique_ptr<Container> container;  // null while it is being opened, or left
   // The first one runs, the others wait in the container; of a loop, any of them may run.

@@ -9,8 +9,13 @@
 
 namespace tidemill {
 
-Slots::Slots(const AgentDeps& deps, const AgentOptions& options, SlotEvents& events)
-    : deps_(deps), options_(options), events_(events), room_(options.shape, options.devices) {}
+Slots::Slots(const AgentDeps& deps, const AgentOptions& options, ImagePins& pins,
+             SlotEvents& events)
+    : deps_(deps),
+      options_(options),
+      pins_(pins),
+      events_(events),
+      room_(options.shape, options.devices) {}
 
 Slots::~Slots() = default;
 
@@ -109,6 +114,7 @@ void Slots::StopIf(StopWhy why, const std::function<bool(const ItemKey&)>& is_ov
     for (Slot::Given& given : slot->runs) {
       if (given.stopped != StopWhy::kNone || !is_over(given.attempt.key)) continue;
       given.stopped = why;
+      given.waited = {};
       slot->container->Stop(given.number);
     }
   }
@@ -123,6 +129,7 @@ void Slots::Retire(const ItemKey& key, StopWhy why) {
     for (Slot::Given& given : slot->runs) {
       if (given.stopped != StopWhy::kNone) continue;
       given.stopped = given.attempt.key == key ? why : StopWhy::kMoved;
+      given.waited = {};
       slot->container->Stop(given.number);
     }
   }
@@ -179,11 +186,21 @@ void Slots::Open(Wish wish, Room::Share share) {
   wish.spec.policy = policy_;
   wish.spec.limits = share.limits;
   wish.spec.devices = room_.PathsOf(share);
+  ContainerSpec asked = wish.spec;
+  wish.spec.login.reset();  // the slot lives longer than it is needed
   auto made = std::make_unique<Slot>(*this, std::move(wish), std::move(share));
   Slot* slot = slots_.emplace_back(std::move(made)).get();
   slot->asked_at = deps_.loop.Now();
   ++opening_;
-  deps_.engine.Open(slot->spec, *slot,
+  pins_.Pin(std::move(asked),
+            [this, slot, alive = std::weak_ptr<char>(alive_)](const Result<ContainerSpec>& spec) {
+              if (!alive.expired()) OpenPinned(slot, spec);
+            });
+}
+
+void Slots::OpenPinned(Slot* slot, const Result<ContainerSpec>& spec) {
+  if (!spec) return Opened(slot, tl::unexpected(spec.error()));
+  deps_.engine.Open(*spec, *slot,
                     [this, slot, alive = std::weak_ptr<char>(alive_)](
                         Result<std::unique_ptr<Container>> container) {
                       if (!alive.expired()) Opened(slot, std::move(container));

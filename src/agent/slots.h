@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "agent/deps.h"
+#include "agent/image_pins.h"
 #include "agent/room.h"
 #include "agent/verdict.h"
 #include "agent/work.h"
@@ -43,7 +44,8 @@ class SlotEvents {
 // memory, never 0 for 'as the spec says'.
 class Slots {
  public:
-  Slots(const AgentDeps& deps, const AgentOptions& options, SlotEvents& events);
+  // All that it is given outlives it.
+  Slots(const AgentDeps& deps, const AgentOptions& options, ImagePins& pins, SlotEvents& events);
   // Ends all containers. No event comes from here on.
   ~Slots();
 
@@ -63,8 +65,10 @@ class Slots {
   // A container that is wanted.
   struct Wish {
     ContainerSpec spec;
-    bool once = false;     // for one run
-    ItemRun program = {};  // of a loop
+    bool once = false;      // for one run
+    ItemRun program = {};   // of a loop
+    Duration timeout = {};  // of each run; zero: none
+    Duration grace = {};
   };
   using IsNeeded = std::function<bool(const Need&)>;
   // Ends the run of a key for this, and its container as soon as that is over; what else is in it
@@ -86,6 +90,16 @@ class Slots {
   };
   void Adopt(const Adoption& adoption);
 
+  // An end that init should have told.
+  struct LateRun {
+    Attempt attempt;
+    ItemEnd end;
+    StopWhy why = StopWhy::kNone;
+  };
+  // Init ends runs at their timeout, and when they are stopped; but it may be starved by what runs
+  // beside it. This ends the containers whose init has not done so, and says what became of their
+  // runs: those that had not begun move on. To be called each second.
+  std::vector<LateRun> EndLate();
   // Ends containers that had nothing to run for longer than the limit; a loop is told so before.
   void CloseIdle();
   // Ends all; those that are being opened, as soon as they are. What had begun in them is returned.
@@ -117,6 +131,7 @@ class Slots {
   void Recover();
   void Recovered(const Result<EngineInfo>& info);
   void Open(Wish wish, Room::Share share);
+  void OpenPinned(Slot* slot, const Result<ContainerSpec>& spec);
   void Opened(Slot* slot, Result<std::unique_ptr<Container>> container);
   // Open waits until the engine has been asked again, later each time.
   void TryAgainLater();
@@ -132,12 +147,14 @@ class Slots {
 
   const AgentDeps& deps_;
   const AgentOptions& options_;
+  ImagePins& pins_;
   SlotEvents& events_;
   const std::shared_ptr<char> alive_ = std::make_shared<char>();
 
   Room room_;
   std::vector<std::unique_ptr<Slot>> slots_;
   std::uint64_t last_run_ = 0;
+  TimePoint looked_at_{};  // for late runs
   int opening_ = 0;
   ContainerPolicy policy_;
   EngineInfo info_;

@@ -41,7 +41,8 @@ bool Slots::AdoptOne(Slot& slot, const Adoption& adoption) {
             [](const Slot::Given& a, const Slot::Given& b) { return a.number < b.number; });
   const Wish wish = adoption.make(slot.need());
   slot.once = wish.once;
-  slot.grace = wish.program.grace;
+  slot.timeout = wish.timeout;
+  slot.grace = wish.grace;
   slot.used = true;
   slot.idle_since = slot.measured_at = deps_.loop.Now();
   const FoundContainer found = *std::exchange(slot.left, std::nullopt);

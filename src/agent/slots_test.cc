@@ -152,7 +152,9 @@ struct Machine {
   TestMemory memory;
   AgentDeps deps{loop, link, engine, random, log, logs, memory};
   NoEvents events;
-  Slots slots{deps, options, events};
+  SessionPass pass;
+  ImagePins pins{deps, pass};
+  Slots slots{deps, options, pins, events};
 };
 
 // Whatever the size of the case: each number as likely as any other.

@@ -19,7 +19,8 @@ Verdict Told(const RunSpec& spec, const ItemEnd& end, Cause cause) {
 
 Verdict JudgeStopped(const RunSpec& spec, const ItemEnd& end, StopWhy why) {
   using Next = Verdict::Next;
-  const bool had_begun = end.start_ms != 0;
+  // Of one that had to be ended from outside nobody knows when it began.
+  const bool had_begun = end.start_ms != 0 || end.exit != 0;
   switch (why) {
     case StopWhy::kInterrupted:
       return had_begun ? Told(spec, end, Cause::kInterrupted) : Verdict{.next = Next::kBack};

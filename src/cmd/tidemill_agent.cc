@@ -2,6 +2,7 @@
 // tidemill-agent: flags, construction, run.
 #include <nss.h>
 #include <sys/prctl.h>
+#include <unistd.h>
 
 #include <chrono>
 #include <csignal>
@@ -12,6 +13,7 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -25,6 +27,7 @@
 #include "agent/shell/state_folder.h"
 #include "base/log.h"
 #include "base/random.h"
+#include "cloud/registry_role.h"
 #include "engine/docker/docker_engine.h"
 #include "engine/process/process_engine.h"
 #include "model/token.h"
@@ -53,6 +56,7 @@ struct Flags {
   double cpus = 0;
   std::string memory;
   std::vector<std::string> devices;
+  std::vector<std::string> cloud_registries;
 };
 
 int Refuse(const std::string& why) {
@@ -68,16 +72,50 @@ std::string InitPath(const Flags& flags) {
   return (self.parent_path() / "tidemill-init").string();
 }
 
-std::unique_ptr<Engine> MakeEngine(const Flags& flags, AsioLoop& loop, const StateFolder& folder) {
+std::int64_t WallMs() {
+  return std::chrono::duration_cast<milliseconds>(
+             std::chrono::system_clock::now().time_since_epoch())
+      .count();
+}
+
+// "HOST=aws:REGION" or "HOST=google".
+Result<RegistryRolesOptions> RolesOf(const std::vector<std::string>& texts) {
+  RegistryRolesOptions options;
+  for (char** each = environ; *each != nullptr; ++each) {
+    const std::string_view variable = *each;
+    const std::size_t sign = variable.find('=');
+    if (sign == variable.npos) continue;
+    options.world.environment.emplace(variable.substr(0, sign), variable.substr(sign + 1));
+  }
+  options.world.now_ms = WallMs;
+  for (const std::string& text : texts) {
+    const std::size_t sign = text.find('=');
+    const auto registry =
+        ParseCloudRegistry(sign == text.npos ? "" : std::string_view(text).substr(sign + 1));
+    if (!registry || sign == 0) {
+      return Fail(Code::kInvalid,
+                  "--cloud-registry: not like images.example=aws:eu-west-1: " + text);
+    }
+    options.hosts[text.substr(0, sign)] = *registry;
+  }
+  return options;
+}
+
+std::unique_ptr<Engine> MakeEngine(const Flags& flags, AsioLoop& loop, const StateFolder& folder,
+                                   RegistryRoles& roles) {
   if (flags.engine == "process") {
     return std::make_unique<ProcessEngine>(
         loop, ProcessEngineOptions{.state_folder = folder.engine(), .init_path = InitPath(flags)});
   }
+  const RegistryRole role = [&roles](const std::string& host, auto done) {
+    roles.LoginFor(host, std::move(done));
+  };
   return std::make_unique<DockerEngine>(loop,
                                         DockerEngineOptions{.socket_path = flags.docker_socket,
                                                             .state_folder = folder.engine(),
                                                             .init_path = InitPath(flags),
-                                                            .agent_id = folder.id()});
+                                                            .agent_id = folder.id(),
+                                                            .registry_role = role});
 }
 
 // By a file: a command line and an environment can be read by others.
@@ -143,12 +181,6 @@ Result<AgentOptions> OptionsOf(const Flags& flags, const StateFolder& folder) {
   return options;
 }
 
-std::int64_t WallMs() {
-  return std::chrono::duration_cast<milliseconds>(
-             std::chrono::system_clock::now().time_since_epoch())
-      .count();
-}
-
 // Says once, when the agent has joined and its engine is up, that it takes work.
 void TellWhenReady(AsioLoop& loop, const Agent& agent, const AgentOptions& options, Log& log) {
   if (agent.joined() && !agent.engine().name.empty()) {
@@ -178,12 +210,15 @@ int Run(const Flags& flags) {
   }
   const auto options = OptionsOf(flags, **folder);
   if (!options) return Refuse(options.error().reason);
+  auto role_options = RolesOf(flags.cloud_registries);
+  if (!role_options) return Refuse(role_options.error().reason);
   StderrLog log;
   AsioLoop loop;
   ThreadPool disk(loop, 1);
   HttpLink link(loop, servers, random.Below(servers.size()), *trust);
   LogFiles logs(loop, disk, (*folder)->logs(), WallMs);
-  const std::unique_ptr<Engine> engine = MakeEngine(flags, loop, **folder);
+  RegistryRoles roles(loop, *std::move(role_options));
+  const std::unique_ptr<Engine> engine = MakeEngine(flags, loop, **folder, roles);
   Agent agent({loop, link, *engine, random, log, logs, **folder}, *options);
   agent.Start();
   TellWhenReady(loop, agent, *options, log);
@@ -248,6 +283,10 @@ int Main(int argc, char** argv) {
   app.add_option("--device", flags.devices,
                  "A device that items may ask for, each for itself; may be given again")
       ->type_name("KIND=PATH");
+  app.add_option("--cloud-registry", flags.cloud_registries,
+                 "A registry of images, by another name, to which this machine's role gives a "
+                 "login: HOST=aws:REGION or HOST=google; may be given again")
+      ->type_name("HOST=CLOUD");
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

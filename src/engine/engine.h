@@ -169,6 +169,10 @@ class Engine {
   // says who the engine is. To be called first, and again after an outage. kUnavailable: it cannot
   // be reached; the reason tells a person what to do.
   virtual void Recover(Done<EngineInfo> done) = 0;
+  // Gets the image of a spec if it is not here yet, and says what it is to the registry that it
+  // names: "sha256:12"; empty: it came from none. Errors are as those of Open. `done` may be called
+  // from inside.
+  virtual void Fetch(const ContainerSpec& /*spec*/, Done<std::string> done) { done(std::string()); }
   // Gets the image if it is not here yet, and starts a container; `events` must outlive it.
   //   kInvalid      this spec will run on no machine: no such image, no right to it, no image named
   //   kUnavailable  try again later, or elsewhere: also when this machine does not meet the policy

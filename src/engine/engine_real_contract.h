@@ -98,6 +98,31 @@ TEST_P(RealEngineTest, TakesAsManyAndAsLargeSecretFilesAsThereMayBe) {
   EXPECT_EQ(LogOf(3).find("canary"), std::string::npos);
 }
 
+// As one that is starved: neither the item nor its leftovers outlive their container.
+TEST_P(RealEngineTest, EndsWhatIsInAContainerWhoseInitDoesNothing) {
+  Open();
+  const std::string bomb = "trap '' TERM HUP; while :; do sleep 1; done";
+  container_->Run(Shell(1, "(setsid /bin/sh -c \"" + bomb + "\" $0 &); echo up; " + bomb));
+  holder().RunUntil([&] { return LogOf(1) == "up\n" && Marked().size() >= 2; });
+  const pid_t init = Init();
+  ASSERT_GT(init, 1);
+  ASSERT_EQ(kill(init, SIGSTOP), 0);
+  container_.reset();
+  RunUntilNoneIsMarked();
+  RunUntilNothingIsLeft();
+  EXPECT_EQ(FoldersLeft(), 0u);
+}
+
+TEST_P(RealEngineTest, TheKernelEndsItemsBeforeTheirInit) {
+  Open();
+  // It is raised right after the item has begun.
+  const std::string await = "until grep -qx 1000 /proc/self/oom_score_adj; do :; done; ";
+  container_->Run(Shell(1, await + "cat /proc/self/oom_score_adj /proc/$PPID/oom_score_adj"));
+  RunUntilEnds(1);
+  EXPECT_TRUE(LogOf(1).starts_with("1000\n"));
+  EXPECT_NE(LogOf(1), "1000\n1000\n");
+}
+
 TEST_P(RealEngineTest, TellsSignalsFromExits) {
   Open();
   container_->Run(Shell(1, "kill -9 $$"));

@@ -132,5 +132,25 @@ TEST_F(EmptyRoot, HasSecretFilesForAUserWithoutRights) {
   EXPECT_TRUE(std::filesystem::is_empty(root_.path() + "/secrets"));
 }
 
+// The kernel ends those with the highest score first, and an item may not have less than init. It
+// is raised right after the item has begun.
+constexpr char kAwaitScore[] = "until grep -qx 1000 /proc/self/oom_score_adj; do :; done; ";
+
+TEST(OomScore, OfAnItemIsAboveThatOfItsInit) {
+  for (const uid_t user : {uid_t{0}, uid_t{65534}}) {
+    DrivenInit init({.user = user});
+    init.RunShell(1, std::string(kAwaitScore) +
+                         "cat /proc/self/oom_score_adj; own=$(cat /proc/$PPID/oom_score_adj);"
+                         "echo $((own < 1000))");
+    EXPECT_EQ(init.Take().log, "1000\n1\n") << user;
+  }
+  DrivenInit init({.user = 65534});
+  init.RunShell(1, std::string(kAwaitScore) +
+                       "own=$(cat /proc/$PPID/oom_score_adj);"
+                       "(echo $((own - 1)) > /proc/self/oom_score_adj) 2> /dev/null && echo less;"
+                       "cat /proc/self/oom_score_adj");
+  EXPECT_EQ(init.Take().log, "1000\n");
+}
+
 }  // namespace
 }  // namespace tidemill::init

@@ -49,6 +49,8 @@ TEST(Arguments, AreRefusedUnlessTheyAreAllThere) {
       {"--socket", "/x", "--scratch", "/tmp", "--more", "1"},
       {"--socket", "/x", "--socket", "/y", "--scratch", "/tmp"},
       {"--socket", "/x", "--scratch", "/tmp", "--secrets"},
+      {"--socket", "/x", "--scratch", "/tmp", "--away", "0"},
+      {"--socket", "/x", "--scratch", "/tmp", "--away", "1h"},
       {"--socket", "/x", "--scratch", "/tmp", "--secrets", "/tmp", "--secrets", "/tmp"},
   };
   for (const auto& arguments : wrong) EXPECT_EQ(ExitWith(arguments), 2) << arguments.size();

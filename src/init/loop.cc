@@ -20,8 +20,6 @@ namespace {
 
 // An agent sends so far ahead that init is never idle, which is far less.
 constexpr std::size_t kWaitingMost = 64;
-// How long items go on without an agent: an upgrade takes seconds, and a session is over sooner.
-constexpr std::int64_t kAwayUs = 600'000'000;
 constexpr std::int64_t kTryEveryUs = 200'000;
 // Without an agent so much is kept; then who writes more waits.
 constexpr std::size_t kUnsentAwayMost = 1024 * 1024;
@@ -91,7 +89,7 @@ bool Loop::MayPut() const {
 void Loop::Lose() {
   if (!link_.connected()) return;
   if (!link_.Lose()) return Finish(kExitDone);
-  away_until_us_ = After(NowUs(), kAwayUs);
+  away_until_us_ = After(NowUs(), options_.away_us);
   next_try_us_ = NowUs();
 }
 

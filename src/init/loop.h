@@ -30,6 +30,7 @@ struct LoopOptions {
   const char* socket_path = nullptr;  // where to connect again if that is cut; null: nowhere
   int signals = -1;                   // a signalfd of SIGCHLD and SIGTERM
   bool first_process = false;
+  std::int64_t away_us = 0;  // how long to wait for another agent there
 };
 
 // Serves the runs of one agent, one after the other, until there is a reason to end.

@@ -28,9 +28,11 @@ namespace tidemill::init {
 namespace {
 
 constexpr char kUsage[] =
-    "usage: tidemill-init (--socket PATH | --fd N) --scratch DIR [--secrets DIR]";
+    "usage: tidemill-init (--socket PATH | --fd N) --scratch DIR [--secrets DIR] [--away SECONDS]";
 // The agent listens before it starts us; a full backlog is short.
 constexpr int kConnectSeconds = 10;
+// How long items go on without an agent: an upgrade takes seconds, and a session is over sooner.
+constexpr int kAwaySeconds = 600;
 // Old kernels cannot close all descriptors at once. The agent's own close at exec anyway.
 constexpr int kDescriptorsToTry = 4096;
 
@@ -39,13 +41,15 @@ struct Arguments {
   int fd = -1;
   const char* scratch = nullptr;
   const char* secrets = nullptr;
+  int away_seconds = kAwaySeconds;
 };
 
-std::optional<int> ParseDescriptor(std::string_view text) {
+// Above `least`.
+std::optional<int> ParseNumber(std::string_view text, int least) {
   int number = -1;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  if (number <= STDERR_FILENO) return std::nullopt;
+  if (number <= least) return std::nullopt;
   return number;
 }
 
@@ -61,9 +65,13 @@ Arguments ParseArguments(int argc, char** argv) {
     } else if (name == "--secrets" && arguments.secrets == nullptr) {
       arguments.secrets = argv[i + 1];
     } else if (name == "--fd" && arguments.fd < 0) {
-      const auto number = ParseDescriptor(argv[i + 1]);
+      const auto number = ParseNumber(argv[i + 1], STDERR_FILENO);
       good = number.has_value();
       arguments.fd = number.value_or(-1);
+    } else if (name == "--away") {
+      const auto number = ParseNumber(argv[i + 1], 0);
+      good = number.has_value();
+      arguments.away_seconds = number.value_or(kAwaySeconds);
     } else {
       good = false;
     }
@@ -170,7 +178,8 @@ int Main(int argc, char** argv) {
   Loop loop({.socket = socket,
              .socket_path = arguments.socket_path,
              .signals = signals,
-             .first_process = first_process},
+             .first_process = first_process,
+             .away_us = std::int64_t{arguments.away_seconds} * 1'000'000},
             scratch, secrets);
   return loop.Run();
 }

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <map>
 
+#include "init/clocks.h"
 #include "init/driven_init.h"
 
 namespace tidemill::init {
@@ -15,14 +16,15 @@ constexpr std::int64_t kSecond = 1'000'000;
 // The agents that one init meets at its socket, one after the other.
 class Agents {
  public:
-  Agents() {
+  // `away`: for how many seconds init waits for another one.
+  explicit Agents(const std::string& away = "600") {
     path_ = folder_.path() + "/agent.sock";
     std::filesystem::create_directory(scratch());
     Listen();
     pid_ = fork();
     if (pid_ == 0) {
       execl(TIDEMILL_INIT, "tidemill-init", "--socket", path_.c_str(), "--scratch",
-            scratch().c_str(), nullptr);
+            scratch().c_str(), "--away", away.c_str(), nullptr);
       _exit(97);
     }
     Meet();
@@ -221,6 +223,30 @@ TEST(Return, TellsOfTheItemsOfALoop) {
   EXPECT_EQ(agents.haves, (Haves{{1, "ok"}, {2, "print here"}, {3, "keep"}, {4, "keep"}}));
   agents.TakeEnd(1);
   agents.TakeEnd(2);
+}
+
+TEST(Return, EndsAllWhenNoAgentComesInTime) {
+  Agents agents("2");
+  const std::string sleep = UniqueSleep();
+  agents.RunShell(1, "touch $0/on; (setsid sleep " + sleep + " &); sleep " + sleep);
+  Await(agents.scratch() + "/on");
+  const std::int64_t begin_us = NowUs();
+  agents.Cut();
+  EXPECT_EQ(agents.AwaitExit(), 0);
+  EXPECT_GE(NowUs() - begin_us, 2 * kSecond);
+  EXPECT_EQ(Alive(sleep), 0);
+}
+
+TEST(Return, HasItsTimeAnewEachTimeThatAnAgentGoes) {
+  Agents agents("3");
+  agents.RunShell(1, "touch $0/on; sleep 1000");
+  Await(agents.scratch() + "/on");
+  for (int i = 0; i < 3; ++i) {
+    agents.Cut();
+    usleep(1'500'000);
+    agents.Return();
+    EXPECT_EQ(agents.haves, (Haves{{1, "tag 1"}}));
+  }
 }
 
 TEST(Return, EndsWithQuit) {

@@ -54,6 +54,9 @@ class FaultyStore : public Store {
   Result<void> RaiseMemory(JobId id, std::int64_t bytes) override {
     return Call([&] { return store_.RaiseMemory(id, bytes); });
   }
+  Result<std::string> PinImage(JobId id, const std::string& digest) override {
+    return Call([&] { return store_.PinImage(id, digest); });
+  }
   Result<Reopened> ReopenJob(JobId id, const ReopenWhich& which) override {
     return Call([&] { return store_.ReopenJob(id, which); });
   }

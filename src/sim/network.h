@@ -33,6 +33,8 @@ class VirtualLink : public ServerLink {
   void FetchItems(const SessionPass& pass, ChunkKey key, Done<std::string> done) override;
   void FetchJob(const SessionPass& pass, JobId job, Done<Job> done) override;
   void FetchSecrets(const SessionPass& pass, JobId job, Done<Secrets> done) override;
+  void PinImage(const SessionPass& pass, JobId job, const std::string& digest,
+                Done<std::string> done) override;
 
  private:
   template <typename T>

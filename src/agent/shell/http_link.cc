@@ -5,6 +5,7 @@
 
 #include "wire/agent_json.h"
 #include "wire/job_json.h"
+#include "wire/pin_json.h"
 #include "wire/problem_json.h"
 #include "wire/secret_json.h"
 
@@ -111,6 +112,15 @@ void HttpLink::FetchJob(const SessionPass& pass, JobId job, Done<Job> done) {
 
 void HttpLink::FetchSecrets(const SessionPass& pass, JobId job, Done<Secrets> done) {
   Ask<Secrets>(CallOf(pass, JobTarget(pass, job, "/secrets")), ParseSecretValues, std::move(done));
+}
+
+void HttpLink::PinImage(const SessionPass& pass, JobId job, const std::string& digest,
+                        Done<std::string> done) {
+  HttpCall call = CallOf(pass, JobTarget(pass, job, "/pin"));
+  call.method = "POST";
+  call.content_type = kJson;
+  call.body = FormatPin(digest);
+  Ask<std::string>(std::move(call), ParsePin, std::move(done));
 }
 
 }  // namespace tidemill

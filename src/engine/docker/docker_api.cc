@@ -6,7 +6,7 @@
 #include <optional>
 #include <utility>
 
-#include "engine/docker/image_name.h"
+#include "engine/docker/image_words.h"
 #include "net/http.h"
 
 namespace tidemill {

@@ -10,7 +10,7 @@
 
 #include "engine/channel/process_use.h"
 #include "engine/docker/docker_network.h"
-#include "engine/docker/image_name.h"
+#include "engine/docker/image_words.h"
 #include "engine/docker/spec_label.h"
 
 namespace tidemill {
@@ -94,7 +94,8 @@ DockerContainer::~DockerContainer() {
 
 void DockerContainer::Open(std::function<void()> on_gone) {
   on_gone_ = std::move(on_gone);
-  deps_.images.Get(spec_.image, [self = shared_from_this()](Result<DockerImage> image) {
+  DockerImages::Ask ask{spec_.image, spec_.job, std::exchange(spec_.login, std::nullopt)};
+  deps_.images.Get(std::move(ask), [self = shared_from_this()](Result<DockerImage> image) {
     if (self->closed_) return;
     if (!image) return self->Fail(std::move(image).error());
     self->image_ = *std::move(image);

@@ -106,7 +106,7 @@ class DockerContainer : public ChannelEvents, public std::enable_shared_from_thi
 
   // Constant after construction.
   const DockerDeps deps_;
-  const ContainerSpec spec_;
+  ContainerSpec spec_;  // but for its login, which goes with Open
   // Loop thread only.
   ContainerEvents* events_;  // null: nobody listens any more
   Opened opened_;            // null once it has been called

@@ -15,6 +15,7 @@
 #include "engine/docker/docker_images.h"
 #include "engine/docker/docker_network.h"
 #include "engine/docker/firewall.h"
+#include "engine/docker/image_words.h"
 #include "engine/docker/spec_label.h"
 
 namespace tidemill {
@@ -91,7 +92,7 @@ struct DockerEngine::State {
         folders(loop, options.state_folder),
         departures(loop),
         api(loop, options.socket_path),
-        images(loop, api),
+        images(loop, api, options.registry_role),
         firewall(loop, {kDockerBridge, options.socket_path, options.nft}) {}
 
   bool IsOurs(const std::string& name) const {
@@ -286,6 +287,15 @@ void DockerEngine::Recover(Done<EngineInfo> done) {
   });
 }
 
+void DockerEngine::Fetch(const ContainerSpec& spec, Done<std::string> done) {
+  state_->images.Get({spec.image, spec.job, spec.login},
+                     [image = spec.image, done = std::move(done)](const Result<DockerImage>& got) {
+                       if (!got) return done(tl::unexpected(got.error()));
+                       const auto name = ParseImageName(image);
+                       done(name ? DigestOf(*name, *got) : std::string());
+                     });
+}
+
 void DockerEngine::Open(const ContainerSpec& spec, ContainerEvents& events,
                         Done<std::unique_ptr<Container>> done) {
   State* const state = state_.get();
@@ -300,6 +310,10 @@ void DockerEngine::Open(const ContainerSpec& spec, ContainerEvents& events,
       std::make_shared<DockerContainer>(state->Deps(), spec, events, std::move(done));
   state->containers.insert(container);
   container->Open([state, key = container.get()] { state->Forget(key); });
+}
+
+std::string DockerEngine::PullState(const std::string& image) const {
+  return state_->images.PullState(image);
 }
 
 std::size_t DockerEngine::containers() const { return state_->containers.size(); }

@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 
+#include "engine/docker/registry_role.h"
 #include "engine/engine.h"
 #include "net/asio_loop.h"
 
@@ -20,6 +21,8 @@ struct DockerEngineOptions {
   std::string nft = {};  // the program that sets firewall rules; empty: it is looked for
   // Somebody who flushes the machine's rules leaves metadata open for no longer than this.
   std::chrono::seconds shut_every{60};
+  // Asked for pulls of jobs that name no login; null: nobody is.
+  RegistryRole registry_role = {};
 };
 
 // Runs items in containers of a Docker Engine. Nothing of a container outlives it: not its folder,
@@ -33,8 +36,10 @@ class DockerEngine : public Engine {
   ~DockerEngine() override;
 
   void Recover(Done<EngineInfo> done) override;
+  void Fetch(const ContainerSpec& spec, Done<std::string> done) override;
   void Open(const ContainerSpec& spec, ContainerEvents& events,
             Done<std::unique_ptr<Container>> done) override;
+  std::string PullState(const std::string& image) const override;
   std::size_t containers() const override;
   std::string open_network() const override;
 

@@ -8,9 +8,10 @@
 
 #include <gtest/gtest.h>
 
+#include "base/bytes.h"
 #include "engine/docker/cgroup_memory.h"
 #include "engine/docker/docker_api.h"
-#include "engine/docker/image_name.h"
+#include "engine/docker/image_words.h"
 
 namespace tidemill {
 namespace {
@@ -60,6 +61,65 @@ TEST(PullError, TellsWhatWillNeverWorkFromWhatMay) {
     EXPECT_EQ(error.code, code) << message;
     EXPECT_NE(error.reason.find("'a:1'"), std::string::npos);
   }
+}
+
+TEST(PullError, SaysWhatToDoAboutALogin) {
+  const char* const message = "Head \"http://h:5000/v2/a/manifests/1\": no basic auth credentials";
+  const std::string none = PullError("h:5000/a:1", message).reason;
+  EXPECT_NE(none.find("registry h:5000 wants a login"), none.npos) << none;
+  EXPECT_NE(none.find("image_login"), none.npos) << none;
+  const RegistryLogin login{"me", "hunter2!"};
+  const Error wrong =
+      PullError("h:5000/a:1", "unauthorized: authentication required", {.login = login});
+  EXPECT_EQ(wrong.code, Code::kInvalid);
+  EXPECT_NE(wrong.reason.find("registry h:5000 refuses the login"), wrong.reason.npos)
+      << wrong.reason;
+}
+
+TEST(PullError, SaysWhatToDoAboutARole) {
+  const char* const message = "unauthorized: authentication required";
+  const PullWho refused{.login = RegistryLogin{"AWS", "token"}, .by_role = true};
+  const std::string role = PullError("h:5000/a:1", message, refused).reason;
+  EXPECT_NE(role.find("refuses this machine's role"), role.npos) << role;
+  const std::string none = PullError("h:5000/a:1", message, {.no_role_for = "no keys"}).reason;
+  EXPECT_NE(none.find("this machine's role gives none: no keys"), none.npos) << none;
+}
+
+TEST(DigestOf, IsWhatTheRegistryOfTheNameCallsIt) {
+  const std::string a = "sha256:" + std::string(64, 'a');
+  const std::string b = "sha256:" + std::string(64, 'b');
+  DockerImage image;
+  EXPECT_EQ(DigestOf({"h:5000/x", "1"}, image), "");
+  image.digests = {"other/x@" + a, "h:5000/x@" + b, "busybox@" + a, "broken", "h:5000/x@sha256:1"};
+  EXPECT_EQ(DigestOf({"h:5000/x", "1"}, image), b);
+  EXPECT_EQ(DigestOf({"docker.io/library/busybox", "1"}, image), a);
+  EXPECT_EQ(DigestOf({"h:5000/y", "1"}, image), "");
+}
+
+TEST(PullError, ShowsNoLoginThatARegistryHasSaidAgain) {
+  // "bWU6aHVudGVyMiE=" is me:hunter2!
+  const std::string reason =
+      PullError("a:1", "denied: who is hunter2!hunter2! by Basic bWU6aHVudGVyMiE=?",
+                {.login = RegistryLogin{"me", "hunter2!"}})
+          .reason;
+  EXPECT_EQ(reason.find("hunter2"), reason.npos) << reason;
+  EXPECT_EQ(reason.find("bWU6"), reason.npos) << reason;
+  EXPECT_NE(reason.find("who is ****** by Basic ***?"), reason.npos) << reason;
+  EXPECT_NE(PullError("a:1", "denied", {.login = RegistryLogin{"me", "d"}}).reason.find("denied"),
+            reason.npos);
+}
+
+TEST(RegistryAuth, IsAHeaderForTheEngine) {
+  // Both alphabets of base64 would differ here.
+  const std::string text = RegistryAuth({"h:5000/a", "1"}, {"me", "~~~~>>>>~"});
+  EXPECT_EQ(text.find_first_of("+/"), text.npos);
+  std::string standard = text;
+  for (char& c : standard) c = c == '-' ? '+' : c == '_' ? '/' : c;
+  EXPECT_EQ(DecodeBase64(standard),
+            R"({"username":"me","password":"~~~~>>>>~","serveraddress":"h:5000"})");
+  EXPECT_NE(text, standard);
+  const std::string hub = RegistryAuth({"busybox", "1"}, {"me", "x"});
+  EXPECT_NE(DecodeBase64(hub)->find("https://index.docker.io/v1/"), std::string::npos);
 }
 
 TEST(StartError, BlamesTheImageOnlyForWhatIsItsOwn) {

@@ -28,6 +28,13 @@ TEST(SpecLabel, ComesBackAsItWas) {
   EXPECT_TRUE(ParseSpecLabel(FormatSpecLabel({})));
 }
 
+TEST(SpecLabel, HoldsNoLogin) {
+  ContainerSpec spec;
+  const std::string without = FormatSpecLabel(spec);
+  spec.login = RegistryLogin{"me", "password"};
+  EXPECT_EQ(FormatSpecLabel(spec), without);
+}
+
 TEST(SpecLabel, IsRefusedIfItIsNone) {
   EXPECT_FALSE(ParseSpecLabel(""));
   EXPECT_FALSE(ParseSpecLabel("job=1"));

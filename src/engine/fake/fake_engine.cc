@@ -40,6 +40,7 @@ class FakeEngine::FakeContainer : public Container {
   }
 
   void Stop(std::uint64_t number) override {
+    if (hangs_) return;
     for (Waiting& waiting : runs_) {
       if (waiting.run.number != number || waiting.stopped) continue;
       waiting.stopped = true;
@@ -97,6 +98,10 @@ class FakeEngine::FakeContainer : public Container {
     }
     first.began = state_->loop.Now();
     const FakeRun play = state_->play.run(first.run);
+    if (play.hangs) {
+      hangs_ = true;
+      return;
+    }
     const Duration timeout = first.run.timeout;
     const bool is_late = timeout > Duration::zero() && play.takes > timeout;
     Later(is_late ? timeout : play.takes, [this, number, play, is_late] {
@@ -135,6 +140,7 @@ class FakeEngine::FakeContainer : public Container {
   std::deque<Waiting> runs_;
   bool usable_ = true;
   bool no_more_ = false;
+  bool hangs_ = false;
 };
 
 FakeEngine::FakeEngine(Loop& loop, Play play)
@@ -186,6 +192,14 @@ void FakeEngine::Open(const ContainerSpec& spec, ContainerEvents& events,
 }
 
 std::size_t FakeEngine::containers() const { return state_->opening + state_->containers.size(); }
+
+void FakeEngine::Fetch(const ContainerSpec& spec, Done<std::string> done) {
+  done(state_->play.digest(spec.image));
+}
+
+std::string FakeEngine::PullState(const std::string& image) const {
+  return state_->play.pull_state(image);
+}
 
 std::string FakeEngine::open_network() const { return state_->play.open_network(); }
 

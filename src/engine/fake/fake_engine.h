@@ -19,6 +19,7 @@ struct FakeRun {
   std::string log = {};
   std::int64_t memory_bytes = 1 << 20;  // that it needs: with less it runs out of memory
   bool ends_container = false;          // instead of ending by itself
+  bool hangs = false;                   // and init with it: neither its timeout nor Stop ends it
 };
 
 // A container that the first Recover finds.
@@ -38,7 +39,14 @@ class FakeEngine : public Engine {
     std::function<Result<void>(const ContainerSpec&)> open = [](const ContainerSpec&) {
       return Result<void>();
     };
+    // What Fetch says of an image.
+    std::function<std::string(const std::string&)> digest = [](const std::string&) {
+      return std::string();
+    };
     std::function<std::string()> open_network = [] { return std::string(); };
+    std::function<std::string(const std::string&)> pull_state = [](const std::string&) {
+      return std::string();
+    };
     std::vector<FakeFound> found = {};
     Duration opening = std::chrono::milliseconds(300);
     // Between the end of a container and OnGone.
@@ -51,8 +59,10 @@ class FakeEngine : public Engine {
   ~FakeEngine() override;
 
   void Recover(Done<EngineInfo> done) override;
+  void Fetch(const ContainerSpec& spec, Done<std::string> done) override;
   void Open(const ContainerSpec& spec, ContainerEvents& events,
             Done<std::unique_ptr<Container>> done) override;
+  std::string PullState(const std::string& image) const override;
   std::size_t containers() const override;
   std::string open_network() const override;
 

@@ -14,16 +14,22 @@
 #include "engine/channel/channel.h"
 #include "engine/channel/folders.h"
 #include "engine/channel/process_use.h"
+#include "engine/process/kill_below.h"
 #include "net/child.h"
 
 namespace tidemill {
 namespace {
 
+using std::chrono::milliseconds;
 using std::chrono::seconds;
 
 constexpr seconds kHelloWithin{15};
 // Longer than init takes at most to kill what runs below it.
 constexpr seconds kEndWithin{15};
+// Then it is done from outside: a few rounds kill all but a bomb, which forks as fast as it is
+// killed; after this many its init is killed whatever is left.
+constexpr int kKillRounds = 200;
+constexpr milliseconds kKillPause{10};
 // When the engine goes, all its inits end side by side; this is for the slowest of them.
 constexpr seconds kAllEndWithin{5};
 
@@ -86,7 +92,9 @@ class Box : public ChannelEvents, public std::enable_shared_from_this<Box> {
   }
   // After Close.
   void EndBy(TimePoint end) {
-    if (child_) child_->WaitFor(std::max(end - loop_.Now(), Duration::zero()));
+    if (child_ && !child_->WaitFor(std::max(end - loop_.Now(), Duration::zero()))) {
+      KillBelow(child_->pid());
+    }
     child_.reset();
     loop_.Cancel(timer_);
     folders_.Remove(name_, [] {});
@@ -115,6 +123,7 @@ class Box : public ChannelEvents, public std::enable_shared_from_this<Box> {
   // Our end of its stream.
   Result<Fd> StartInit(const std::string& init_path, bool secret_files);
   void End();
+  void KillAll(int rounds);
   void OnExit(int status);
 
   AsioLoop& loop_;
@@ -186,7 +195,12 @@ void Box::End() {
   if (!channel_) return;
   channel_.reset();
   loop_.Cancel(timer_);
-  timer_ = loop_.After(kEndWithin, [this] { child_->Kill(); });
+  timer_ = loop_.After(kEndWithin, [this] { KillAll(kKillRounds); });
+}
+
+void Box::KillAll(int rounds) {
+  if (rounds == 0 || !KillBelow(child_->pid())) return child_->Kill();
+  timer_ = loop_.After(kKillPause, [this, rounds] { KillAll(rounds - 1); });
 }
 
 void Box::OnExit(int status) {
