@@ -5,6 +5,7 @@ import uuid
 from typing import Any, Dict
 
 NESTED = "[" * 40 + "]" * 40
+DIGEST = "sha256:" + "0" * 64
 SESSION = str(uuid.UUID(int=7))
 LEASE = str(uuid.UUID(int=8))
 
@@ -155,6 +156,11 @@ BAD = [
     (410, "GET", f"/v1/agents/{SESSION}/jobs/1", None, "session has ended"),
     (410, "GET", f"/v1/agents/{SESSION}/jobs/1/chunks/0/items", None, "session has ended"),
     (410, "GET", f"/v1/agents/{SESSION}/jobs/1/secrets", None, "session has ended"),
+    (400, "POST", f"/v1/agents/{SESSION}/jobs/0/pin", {"digest": DIGEST}, "job's number"),
+    (400, "POST", f"/v1/agents/{SESSION}/jobs/1/pin", {}, "digest: is missing"),
+    (400, "POST", f"/v1/agents/{SESSION}/jobs/1/pin", {"digest": 7}, "digest"),
+    (400, "POST", f"/v1/agents/{SESSION}/jobs/1/pin", {"digest": "latest"}, "sha256: and 64"),
+    (410, "POST", f"/v1/agents/{SESSION}/jobs/1/pin", {"digest": DIGEST}, "session has ended"),
     (410, "GET", f"/v1/agents/wait?session={SESSION}", None, "session has ended"),
     (410, "POST", "/v1/agents/sync", sync_with(), "session has ended"),
     (400, "POST", "/v1/tokens", b"[]", "an object"),

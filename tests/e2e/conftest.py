@@ -15,6 +15,7 @@ import test_images  # noqa: E402
 import test_network  # noqa: E402
 from agents import Agent  # noqa: E402
 from env import Env, Postgres, tail  # noqa: E402
+from registry import Registry  # noqa: E402
 from with_docker import DockerEngine  # noqa: E402
 
 
@@ -74,6 +75,14 @@ def fleet(env, docker):
     yield start
     for agent in started:
         agent.kill9()
+
+
+@pytest.fixture
+def registry(env):
+    """A registry of images that anybody may have."""
+    server = Registry(env.folder).start()
+    yield server
+    server.kill9()
 
 
 @pytest.fixture

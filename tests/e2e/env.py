@@ -432,6 +432,8 @@ class Server(Program):
         port = self.http.port if self.http else 0
         command += ["--listen", f"{self.address}:{port}", "--port-file", str(self.port_file)]
         command += self.keys_flags
+        # No test asks a registry that it has not made.
+        command += ["--registry-lookups", "listed"]
         command += self.flags
         self._spawn(command)
         try:

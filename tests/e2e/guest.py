@@ -10,7 +10,6 @@ import pathlib
 import shutil
 import stat
 import subprocess
-import tempfile
 from typing import Dict, List
 
 from env import ends_with_us

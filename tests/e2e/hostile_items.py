@@ -62,6 +62,8 @@ SHORT = [
         FINE,
         0,
     ),
+    # What the limit of processes, that of memory or the time ends, whichever it meets first.
+    Bad("bombs with forks", "bomb() { bomb | bomb; }; bomb", FAILED | TIMEOUT | MEMORY),
     Bad("bombs with memory", "x=aaaaaaaaaaaaaaaa; while :; do x=$x$x; done", MEMORY),
     Bad("reads zeroes into memory", "busybox tail /dev/zero", MEMORY),
     Bad("has a child that bombs, and fails", "busybox tail /dev/zero || exit 9", MEMORY, 9),

@@ -14,7 +14,6 @@ from agents import submit
 from conserved import Sampler, done_share, outcomes
 from env import binaries, wait_until
 from load import show, wait_for_end
-from registry import Registry
 
 ITEMS = int(os.environ.get("TIDEMILL_ITEMS", "100000"))
 NOOP = {
@@ -136,13 +135,6 @@ def test_items_see_what_they_should(env, docker, fleet):
         b"hello a 3\n",
     ):
         assert line in logs, line
-
-
-@pytest.fixture
-def registry(env):
-    server = Registry(env.folder).start()
-    yield server
-    server.kill9()
 
 
 def paused(http, job):

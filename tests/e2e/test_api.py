@@ -14,6 +14,9 @@ from api_seen import SEEN
 from bad_requests import BAD
 from env import Answer, Env, wait_until
 
+# The last one looks at what the others have seen, so one process runs them all.
+pytestmark = pytest.mark.xdist_group("api")
+
 
 @pytest.fixture
 def client(env: Env) -> Client:
@@ -189,9 +192,13 @@ def test_an_agent_fetches_only_what_it_holds_a_lease_of(client):
     agent = Agent(client)
     agent.join()
     paths = [f"/jobs/{job['number']}{rest}" for rest in ("", "/secrets", "/chunks/0/items")]
+    pin = f"/v1/agents/{agent.session}/jobs/{job['number']}/pin"
+    digest = {"digest": "sha256:" + "0" * 64}
     for path in [*paths, "/jobs/99"]:
         assert agent.fetch(path).status == 403
+    assert client.call("POST", pin, digest, bearer(agent.token)).status == 403
     lease = agent.lease()
+    assert client.call("POST", pin, digest, bearer(agent.token)).json() == digest
     assert agent.fetch(paths[0]).json()["id"] == job["id"]
     secrets = agent.fetch(paths[1])
     assert secrets.json() == {"secrets": {"KEY": value["value"]}}
@@ -531,7 +538,10 @@ def test_bodies_of_the_wrong_type_or_size_are_refused(client):
     posts += [f"{path}/resume", f"{path}/cancel", f"{path}/close", "/v1/agents/sync"]
     posts += ["/v1/tokens", "/v1/logout", "/v1/login", f"/v1/machines/{uuid.uuid4()}/drain"]
     puts = ["/v1/projects/p", "/v1/pools/p", "/v1/secrets/s"]
+    pin = f"/v1/agents/{uuid.uuid4()}/jobs/1/pin"
+    posts.append(pin)
     tokens = {"/v1/agents/join": client.server.join_token, "/v1/agents/sync": NO_SESSION_TOKEN}
+    tokens[pin] = NO_SESSION_TOKEN
     for method, target in [*(("POST", post) for post in posts), *(("PUT", put) for put in puts)]:
         shown = bearer(tokens.get(target, client.server.token))
         for headers in ({}, TEXT, {"Content-Type": "application/jsonx"}):

@@ -8,7 +8,6 @@ from agents import submit
 from env import binaries, wait_until
 from guest import Guest, with_libraries
 from load import items_of, wait_for_end
-from registry import Registry
 
 ENGINE = ["dockerd", "containerd", "containerd-shim-runc-v2", "runc"]
 SCRIPT = """
@@ -22,13 +21,6 @@ tidemill-agent --state /state --server http://127.0.0.1:8080 --join-token-file /
   --engine docker --docker-socket /run/docker.sock --machine guest --cpus 2 --memory 1GiB
 tail -30 /tmp/dockerd.log
 """
-
-
-@pytest.fixture
-def registry(env):
-    server = Registry(env.folder).start()
-    yield server
-    server.kill9()
 
 
 @pytest.fixture

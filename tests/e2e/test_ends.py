@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How machines, containers and their disks end, and what becomes of items then."""
+
+import os
+import signal
+import subprocess
+
+import pytest
+from agents import submit
+from env import wait_until
+from load import items_of, show, wait_for_end
+from test_items import ON_M1, causes_of, machines, sh
+
+
+def marked(word):
+    """The processes of this machine with that word in their command line."""
+    found = subprocess.run(["pgrep", "-f", word], stdout=subprocess.PIPE, check=False)
+    return [int(each) for each in found.stdout.split()]
+
+
+# --- a machine is taken away ---
+
+
+def test_a_drain_asks_items_to_end_and_kills_those_that_do_not(http, fleet, docker):
+    agent = fleet("m1", "--cpus", "2")
+    rude, stay = "trap '' TERM HUP", "while :; do sleep 1; done # rude-item"
+    scripts = [
+        "trap 'echo asked; exit 0' TERM; while :; do sleep 0.1; done # polite-item",
+        f'{rude}; (busybox setsid sh -c "{rude}; {stay}" &); {stay}',
+    ]
+    spec = sh("{item}", grace="2s", retries=0, canary=0)
+    job = submit(http, spec, scripts)
+    wait_until("both to run", lambda: marked("polite-item") and len(marked("rude-item")) >= 2, 60)
+    assert agent.terminate() == 0
+    assert not marked("polite-item") and not marked("rude-item")
+    assert not docker.containers("tidemill.agent")
+    wait_until("both to wait", lambda: show(http, job)["counts"]["waiting"] == 2, 10)
+    told = {each["item"]: each["outcome"] for each in items_of(http, job)}
+    assert {each["cause"] for each in told.values()} == {"interrupted"}, told
+    assert told[0]["exit"] == 0 and told[1]["exit"] == 137, told
+    # It cost nothing: without retries, both run elsewhere.
+    fleet("m2", "--cpus", "2")
+    wait_until("both to run", lambda: marked("polite-item") and marked("rude-item"), 60)
+
+
+# --- a container is taken away ---
+
+
+def test_an_item_whose_init_was_killed_begins_anew_and_it_costs_nothing(http, fleet):
+    agent = fleet("m1", "--cpus", "1")
+    job = submit(http, sh("sleep 3; true # bereaved-item", retries=0), 1)
+    item = wait_until("it to run", lambda: marked("bereaved-item"), 60)[0]
+    status = open(f"/proc/{item}/status").read()
+    init = int(status.split("PPid:")[1].split()[0])
+    os.kill(init, signal.SIGKILL)  # as the kernel does when memory is full
+    wait_until("the agent to see it", lambda: agent.events("container.gone"), 30)
+    assert wait_for_end(http, job, 60)["counts"]["succeeded"] == 1
+    assert items_of(http, job)[0]["outcome"]["attempt"] == 1
+
+
+def test_an_item_that_has_its_init_killed_again_and_again_has_failed(http, fleet):
+    agent = fleet("m1", "--cpus", "1")
+    job = submit(http, sh("sleep 60; true # fatal-item", retries=0), 1)
+    killed = set()
+
+    def over():
+        for item in marked("fatal-item"):
+            try:
+                status = open(f"/proc/{item}/status").read()
+            except OSError:
+                continue
+            init = int(status.split("PPid:")[1].split()[0])
+            if init not in killed and b"init" in open(f"/proc/{init}/cmdline", "rb").read():
+                killed.add(init)
+                os.kill(init, signal.SIGKILL)
+        return show(http, job)["state"] == "finished"
+
+    wait_until("the job to end", over, 90)
+    assert len(agent.events("container.gone")) == 3
+    told = items_of(http, job)[0]["outcome"]
+    assert (told["cause"], told["exit"]) == ("failed", 137), told
+
+
+# --- the disk is full ---
+
+
+@pytest.fixture
+def small_disk(env):
+    """A state folder for m1 on a disk of 64 MiB. By its name items see that they are there."""
+    state = env.folder / "m1-state"
+    state.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64m", state.name, str(state)], check=True)
+    yield state
+    subprocess.run(["umount", "-l", str(state)], check=True)
+
+
+# What an item does on m1 alone, with how much it writes there.
+FILLS = {
+    "a stranger": "true",
+    "logs": "busybox head -c 58000000 /dev/urandom",
+    "scratch": "busybox dd if=/dev/zero of=$TIDEMILL_SCRATCH/f bs=1M count=58",
+}
+
+
+@pytest.mark.parametrize("who", list(FILLS))
+def test_a_full_disk_costs_items_nothing(http, fleet, small_disk, who):
+    first = fleet("m1", "--cpus", "1")
+    script = f"if {ON_M1}; then {FILLS[who]}; sleep 600; fi"
+    job = submit(http, sh(script, retries=0, canary=0, grace="1s"), 6)
+    wait_until("an item to run", lambda: show(http, job)["counts"]["running"], 60)
+    if who == "a stranger":
+        (small_disk / "filler").write_bytes(bytes(60 << 20))
+    wait_until("the fault", lambda: first.events("machine.fault"), 30)
+    wait_until("all to wait", lambda: show(http, job)["counts"]["waiting"] == 6, 30)
+    engine = machines(http)["m1"]["status"]["engine"]
+    assert "it takes no items: no space left on device" in engine, engine
+    second = fleet("m2", "--cpus", "2")
+    assert wait_for_end(http, job, 60)["counts"]["succeeded"] == 6
+    causes = causes_of(http, job)
+    assert causes["machine-fault"] == 1 and causes["failed"] == 0, causes
+    # Somebody makes room: within a minute it takes items again.
+    (small_disk / "filler").unlink(missing_ok=True)
+    for pack in (small_disk / "logs").glob("*/*.pack"):
+        os.truncate(pack, 0)
+    second.terminate()
+    job = submit(http, sh("true"), 3)
+    assert wait_for_end(http, job, 90)["counts"]["succeeded"] == 3
+    assert len(first.events("machine.fault")) == 1
