@@ -14,9 +14,6 @@ from api_seen import SEEN
 from bad_requests import BAD
 from env import Answer, Env, wait_until
 
-# The last one looks at what the others have seen, so one process runs them all.
-pytestmark = pytest.mark.xdist_group("api")
-
 
 @pytest.fixture
 def client(env: Env) -> Client:

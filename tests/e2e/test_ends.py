@@ -118,6 +118,8 @@ def test_a_full_disk_costs_items_nothing(http, fleet, small_disk, who):
     assert wait_for_end(http, job, 60)["counts"]["succeeded"] == 6
     causes = causes_of(http, job)
     assert causes["machine-fault"] == 1 and causes["failed"] == 0, causes
+    if who == "scratch":
+        return  # its room came back with its end; the minute below is the same for all
     # Somebody makes room: within a minute it takes items again.
     (small_disk / "filler").unlink(missing_ok=True)
     for pack in (small_disk / "logs").glob("*/*.pack"):
