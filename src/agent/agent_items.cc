@@ -7,15 +7,9 @@
 #include "agent/agent.h"
 #include "agent/run_tag.h"
 #include "base/limits.h"
+#include "model/retry.h"
 
 namespace tidemill {
-namespace {
-
-// As many as the servers want to see before a job's items start with more. Fewer may be outliers.
-constexpr int kEnoughRanOut = 3;
-
-}  // namespace
-
 // What is held of the job goes back, and for a while it is not tried here.
 void Agent::Rest(JobId job, Resting resting) {
   // A job that was paused for it and comes again was resumed by somebody: it is tried again soon.

@@ -16,9 +16,9 @@
 namespace tidemill {
 
 // The secrets of a job as its items get them, the login with which its image is pulled, and what
-// hides them all in the logs. Constant; held by
-// the job and by each of its attempts that run, and wiped when the last of them lets go. Copies
-// that a run took with it to its container are not: the agent's memory is never written to a disk.
+// hides them all in the logs. Constant; held by the job and by each of its attempts that run, and
+// wiped when the last of them lets go. Copies that a run took with it to its container are not: the
+// agent's memory is never written to a disk.
 class JobSecrets {
  public:
   struct Parts {

@@ -9,8 +9,6 @@ namespace tidemill {
 namespace {
 
 constexpr std::int64_t kOneIn = 20;
-// Fewer may be outliers, whatever part of the first few items they are.
-constexpr std::int64_t kLeast = 3;
 
 }  // namespace
 
@@ -22,7 +20,7 @@ void MemoryTally::Add(const Settled& settled) {
 // An item goes from step to step, and so has run out at each step below the one it needs.
 std::int64_t MemoryTally::StartOf(std::int64_t now, std::int64_t most) const {
   for (const auto& [bytes, items] : ran_out_) {
-    const bool too_many = items >= kLeast && items * kOneIn > seen_;
+    const bool too_many = items >= kEnoughRanOut && items * kOneIn > seen_;
     if (bytes >= now && too_many) now = std::max(now, std::min(NextMemory(bytes, most), most));
   }
   return now;

@@ -19,6 +19,9 @@ inline constexpr int kRetriesPerLease = 16;
 // number, so that items that failed together do not come back together.
 Duration RetryWait(Duration first, std::int32_t attempts, std::int64_t item);
 
+// So many that ran out of memory are no outliers any more: what like them is to come would too.
+inline constexpr int kEnoughRanOut = 3;
+
 // Twice what it had, but not more than `most`. Nothing above what it had: it cannot have more.
 std::int64_t NextMemory(std::int64_t had, std::int64_t most);
 

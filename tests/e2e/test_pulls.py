@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Images from a real registry: how far they are, who may have them, and which one it was."""
 
+import json
 import os
 import re
 import subprocess
@@ -144,13 +145,7 @@ def test_a_private_image_is_had_with_its_login_alone(env, docker, fleet, private
 
 def inspect_both(docker):
     """What the Engine tells of two containers that run; nothing if there are not two."""
-    texts = []
-    for container in docker.containers("tidemill.agent"):
-        try:
-            text = test_images.call(docker.socket, "GET", f"/containers/{container}/json")
-        except RuntimeError:  # one of a test before, which has just ended
-            continue
-        texts.append(text)
+    texts = [json.dumps(found).encode() for found in docker.inspect("tidemill.agent")]
     return texts if len(texts) == 2 else None
 
 
@@ -189,6 +184,22 @@ def test_the_login_of_a_registry_is_found_nowhere(env, docker, fleet, private):
     assert b"image_login" in dump
     found_in("the dump", dump, password)
     drop_image(docker, image)
+
+
+@pytest.mark.parametrize("path, login", [("not/there", "right"), ("team/closed", None)])
+def test_three_machines_agree_before_a_job_is_paused(env, docker, fleet, private, path, login):
+    drop_image(docker, private.push(docker.socket, "tidemill-test/alpine-like", "team/closed"))
+    server = env.server()
+    put_secret(server.http, "right", LOGIN)
+    image = f"{private.host}/{path}"
+    spec = {"image": image, "command": ["true"], "resources": SMALL}
+    if login:
+        spec["image_login"] = login
+    machines = [fleet(f"m{number}", "--cpus", "1") for number in range(4)]
+    job = submit(server.http, spec, 10_000)
+    assert image in why_paused(server.http, job)
+    assert sum(bool(each.events("container.not_opened")) for each in machines) >= 3
+    assert show(server.http, job)["counts"]["failed"] == 0
 
 
 @pytest.fixture

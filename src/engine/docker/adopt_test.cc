@@ -15,8 +15,9 @@ namespace {
 
 class DockerAdoptTest : public DockerTest {
  protected:
-  // An agent in a process of its own, which gives these runs and is killed when the first of them
-  // has made its file.
+  // An agent in a process of its own, which gives all of these runs and dies as by kill -9 when the
+  // first of them has made its file. It does so itself: somebody else could be too early, between
+  // one run and the next.
   void LetAnAgentDie(const ContainerSpec& spec, const std::vector<ItemRun>& runs,
                      const std::optional<ItemRun>& program = std::nullopt) {
     holder_.reset();
@@ -29,13 +30,14 @@ class DockerAdoptTest : public DockerTest {
       if (!opened) _exit(1);
       if (program) (*opened)->Load(*program);
       for (const ItemRun& run : runs) (*opened)->Run(run);
-      holder().RunUntil([] { return false; });
-      _exit(1);
+      holder().RunUntil([&] { return HasScratch("on"); });
+      kill(getpid(), SIGKILL);
     }
+    int status = 0;
+    ASSERT_EQ(waitpid(agent, &status, 0), agent);
+    ASSERT_TRUE(WIFSIGNALED(status));
+    ASSERT_TRUE(HasScratch("on"));
     holder_ = GetParam()(folder_);
-    holder().RunUntil([&] { return HasScratch("on"); });
-    ASSERT_EQ(kill(agent, SIGKILL), 0);
-    waitpid(agent, nullptr, 0);
     adopts_ = true;
   }
   std::string Scratch(const std::string& file) {

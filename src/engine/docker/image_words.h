@@ -18,6 +18,9 @@ Result<std::vector<std::string>> ComposeArgv(
     const DockerImage& image, const std::optional<std::vector<std::string>>& entrypoint,
     const std::optional<std::vector<std::string>>& command);
 
+// What the image is to the registry that the name says; empty: it is not from there.
+std::string DigestOf(const ImageName& name, const DockerImage& image);
+
 // The header with which the Engine shows a registry who one is.
 std::string RegistryAuth(const ImageName& name, const RegistryLogin& login);
 
@@ -30,8 +33,6 @@ struct PullWho {
 };
 Error PullError(std::string_view image, std::string_view message, const PullWho& who = {});
 
-// What the image is to the registry that the name says; empty: it is not from there.
-std::string DigestOf(const ImageName& name, const DockerImage& image);
 // The same for a container that was not created or did not start.
 Error StartError(int status, std::string_view message);
 

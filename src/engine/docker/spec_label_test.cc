@@ -7,14 +7,15 @@ namespace tidemill {
 namespace {
 
 TEST(SpecLabel, ComesBackAsItWas) {
-  const ContainerSpec spec{.job = {42},
-                           .image = "a/b@sha256:1",
-                           .limits = {.millicpus = 500, .memory_bytes = 7, .devices = {{"k/x", 2}}},
-                           .shm_bytes = 3,
-                           .policy = {.no_capabilities = true, .firewall = true},
-                           .secret_files = true,
-                           .loop = true,
-                           .devices = {"/dev/a", "/dev/b"}};
+  ContainerSpec spec;
+  spec.job = {42};
+  spec.image = "a/b@sha256:1";
+  spec.limits = {.millicpus = 500, .memory_bytes = 7, .devices = {{"k/x", 2}}};
+  spec.shm_bytes = 3;
+  spec.policy = {.no_capabilities = true, .firewall = true};
+  spec.secret_files = true;
+  spec.loop = true;
+  spec.devices = {"/dev/a", "/dev/b"};
   const auto again = ParseSpecLabel(FormatSpecLabel(spec));
   ASSERT_TRUE(again);
   EXPECT_EQ(again->job, spec.job);
