@@ -11,6 +11,7 @@
 #include <csignal>
 #include <cstdio>
 #include <cstring>
+#include <iterator>
 
 namespace tidemill::init {
 namespace {
@@ -125,21 +126,6 @@ pid_t Fork(const Program& program, int output, volatile int* error) {
   return pid;
 }
 
-// When memory is full the kernel is to end what an item has started, and never init, which has to
-// tell of it. To raise a score needs no privilege, and an item can lower it to init's at most. Not
-// in the child before its exec: its files in /proc are root's, because init may not be dumped.
-void BeKilledBeforeInit(pid_t item) {
-  char path[48];
-  snprintf(path, sizeof(path), "/proc/%d/oom_score_adj", static_cast<int>(item));
-  const int file = open(path, O_WRONLY | O_CLOEXEC);
-  if (file < 0) return;  // it has changed its user, or there is no /proc
-  constexpr std::string_view kFirst = "1000";
-  if (write(file, kFirst.data(), kFirst.size()) < 0) {
-    // Then the kernel goes by size alone, and init is small.
-  }
-  close(file);
-}
-
 }  // namespace
 
 Started StartItem(const frame::Run& run) {
@@ -152,15 +138,24 @@ Started StartItem(const frame::Run& run) {
   const pid_t pid = Fork(program, pipe[1], &error);
   const int fork_error = pid < 0 ? errno : 0;
   close(pipe[1]);
-  if (fork_error == 0 && error == 0) {
-    BeKilledBeforeInit(pid);
-    return {.pid = pid, .output = pipe[0]};
-  }
+  if (fork_error == 0 && error == 0) return {.pid = pid, .output = pipe[0]};
   close(pipe[0]);
   if (fork_error != 0) return {.machine_error = fork_error};
   while (waitpid(pid, nullptr, 0) < 0 && errno == EINTR) {
   }
   return {.error = error};
+}
+
+bool BeKilledBeforeInit(pid_t item) {
+  char path[48];
+  snprintf(path, sizeof(path), "/proc/%d/oom_score_adj", static_cast<int>(item));
+  const int file = open(path, O_WRONLY | O_CLOEXEC);
+  // Where there is no /proc the kernel goes by size alone, and init is small.
+  if (file < 0) return errno != EACCES && errno != EPERM;
+  constexpr std::string_view kFirst = "1000";
+  const bool raised = write(file, kFirst.data(), kFirst.size()) == std::ssize(kFirst);
+  close(file);
+  return raised;
 }
 
 }  // namespace tidemill::init

@@ -21,4 +21,10 @@ struct Started {
 // init's actions for signals, with none blocked.
 Started StartItem(const frame::Run& run);
 
+// When memory is full the kernel is to end what an item has started, and never init, which has to
+// tell of it. To raise a score needs no privilege, and an item can lower it to init's at most.
+// False: not yet. Until its exec is over the item's files in /proc are root's, because init may not
+// be dumped; and init goes on a little earlier than that.
+bool BeKilledBeforeInit(pid_t item);
+
 }  // namespace tidemill::init

@@ -28,6 +28,9 @@ constexpr std::size_t kUnheardMost = 2048;
 // While more is unsent nothing is read of items and none is started: they wait for the agent.
 constexpr std::size_t kUnsentMost = 256 * 1024;
 constexpr std::size_t kOwnPolls = 3;  // what is polled besides the door
+// An exec is over in microseconds, or when the item gets a processor.
+constexpr std::int64_t kScoreFirstWaitUs = 500;
+constexpr std::int64_t kScoreLastWaitUs = 2'000'000;
 // For the agent to read the last End.
 constexpr std::int64_t kLastFlushUs = 5'000'000;
 
@@ -77,6 +80,7 @@ void Loop::Turn() {
   if (signals_ready_ || reap_again_) Reap();
   if (output_ready_) TakeOutput();
   TakeDeadline();
+  if (NowUs() >= score_at_us_) RaiseScore();
   if (frames_ready_) TakeFrames();
   TakeRequests();
 }
@@ -194,7 +198,18 @@ bool Loop::Start(frame::Run& run) {
   item_.output = started.output;
   phase_ = Phase::kRunning;
   deadline_us_ = kNever;
+  score_wait_us_ = kScoreFirstWaitUs;
+  RaiseScore();
   return true;
+}
+
+void Loop::RaiseScore() {
+  score_at_us_ = kNever;
+  if (phase_ != Phase::kRunning || BeKilledBeforeInit(item_.pid)) return;
+  // An item that has changed its user stays as it is.
+  if (score_wait_us_ > kScoreLastWaitUs) return;
+  score_at_us_ = After(NowUs(), score_wait_us_);
+  score_wait_us_ *= 2;
 }
 
 void Loop::Wait() {
@@ -207,7 +222,8 @@ void Loop::Wait() {
   polls_.push_back({.fd = read_output ? item_.output : -1, .events = POLLIN, .revents = 0});
   door_.AddPolls(MayPut(), polls_);
   timespec span{};
-  const std::int64_t until_us = std::min({deadline_us_, desk_.deadline_us(), next_try_us_});
+  const std::int64_t until_us =
+      std::min({deadline_us_, desk_.deadline_us(), next_try_us_, score_at_us_});
   const bool forever = until_us == kNever && !reap_again_;
   if (!forever && !reap_again_) span = Span(std::max<std::int64_t>(0, until_us - NowUs()));
   const int ready = ppoll(polls_.data(), polls_.size(), forever ? nullptr : &span, nullptr);

@@ -100,6 +100,9 @@ class Loop {
   void Ask();
   void Kill();
 
+  // Tries again soon if it cannot be done yet.
+  void RaiseScore();
+
   bool MayPut() const;
   // The stream is cut: from here on for another agent, or for none.
   void Lose();
@@ -126,6 +129,8 @@ class Loop {
   std::int64_t deadline_us_;        // of the phase
   std::int64_t away_until_us_ = 0;  // for as long as init waits for another agent
   std::int64_t next_try_us_ = kNever;
+  std::int64_t score_at_us_ = kNever;  // when the item's score is tried to be raised again
+  std::int64_t score_wait_us_ = 0;
   bool signals_ready_ = false;
   bool reap_again_ = false;  // there were more dead than one turn waits for
   bool output_ready_ = false;
