@@ -197,7 +197,8 @@ class Postgres:
             return
         self._process.send_signal(signal.SIGINT)
         try:
-            self._process.wait(60)
+            # Its last checkpoint waits for the disk, which may have much to write for others.
+            self._process.wait(300)
         except subprocess.TimeoutExpired:
             self.kill9()
             raise
