@@ -18,6 +18,18 @@ FENCE = re.compile(r"^```sh\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 PROGRAMS = ("tidemill", "tidemill-server", "tidemill-agent", "tidemill-init")
 
 
+# Libraries that only tests are built with.
+FOR_TESTS = {"libgtest-dev", "librapidcheck-dev", "libclang-rt-14-dev"}
+LIBRARY = re.compile(r"\blib[a-z0-9.+-]+-dev\b")
+
+
+def test_the_packages_are_those_that_the_gate_builds_with():
+    gate = (ROOT / ".ci" / "run").read_text()
+    packages = gate.partition("packages=(")[2].partition(")")[0]
+    wanted = set(LIBRARY.findall(packages)) - FOR_TESTS
+    assert wanted <= set(LIBRARY.findall((ROOT / "README.md").read_text()))
+
+
 class User:
     """Somebody without rights, with a home of their own and our programs on the PATH."""
 
