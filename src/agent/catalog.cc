@@ -24,6 +24,8 @@ Result<Catalog::Entry> EntryOf(const Job& job) {
   TIDEMILL_TRY(ParsedSpec spec, ParseSpec(job.spec.document));
   Catalog::Entry entry;
   entry.id = PublicId(job);
+  entry.project = job.project;
+  entry.objects = job.objects;
   entry.items = job.items;
   TIDEMILL_TRY(entry.plan, CommandPlan::Of(spec.run));
   entry.container = {.job = job.id,

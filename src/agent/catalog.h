@@ -26,6 +26,8 @@ class Catalog {
   // A job as its items are run.
   struct Entry {
     std::string id;  // as people write it
+    std::string project;
+    std::string objects;  // see Job
     std::int64_t items = 0;
     RunSpec run;
     std::optional<CommandPlan> plan;     // always there

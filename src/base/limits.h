@@ -25,6 +25,7 @@ inline constexpr std::int64_t kItemsPerRangePart = 10'000'000;
 inline constexpr std::size_t kSpecBytes = 64 * 1024;
 inline constexpr std::size_t kNameBytes = 64;
 inline constexpr std::size_t kKeyBytes = 128;
+inline constexpr std::size_t kUrlBytes = 2048;
 inline constexpr std::size_t kMachineNameBytes = 128;
 inline constexpr int kMaxRetries = 100;
 // Kinds of devices that an item asks for or a machine has.

@@ -106,6 +106,12 @@ class Upper {
     return true;
   }
 
+  // Kept beside everything else, unless somebody has a bucket for it.
+  std::string ObjectsUrl() const {
+    if (!flags_.objects.empty()) return flags_.objects;
+    return "file://" + (folder_->path() / "objects").string();
+  }
+
   bool CheckDocker() {
     socket_ = "/var/run/docker.sock";
     const std::string host = around_.Env("DOCKER_HOST").value_or("");
@@ -250,7 +256,8 @@ class Upper {
                           "--port-file",        port_file.string(),
                           "--registry-lookups", "listed",
                           "--registry",         "localhost",
-                          "--registry",         "127.0.0.1"},
+                          "--registry",         "127.0.0.1",
+                          "--objects",          ObjectsUrl()},
               .log = folder_->Log("server")},
          .stop_time = std::chrono::seconds(20)});
     if (!started) return Fault(started.error().reason);

@@ -15,6 +15,7 @@ struct UpFlags {
   int port = 0;      // 0: that of the last time if it is free, else any
   std::string cpus;  // empty: all; the agent judges it
   std::string memory;
+  std::string objects;  // a URL; empty: a folder beside the rest
 };
 
 // tidemill up: PostgreSQL, a server and an agent on this machine, until Ctrl-C or SIGTERM. Nothing

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 
 #include "base/fd.h"
@@ -16,6 +17,21 @@ namespace {
 constexpr std::size_t kKeyFileBytes = 256 << 10;
 
 }  // namespace
+
+CloudWorld SystemWorld() {
+  CloudWorld world;
+  for (char** each = environ; *each != nullptr; ++each) {
+    const std::string_view variable = *each;
+    const std::size_t sign = variable.find('=');
+    if (sign == variable.npos) continue;
+    world.environment.emplace(variable.substr(0, sign), variable.substr(sign + 1));
+  }
+  world.now_ms = [] {
+    const auto now = std::chrono::system_clock::now().time_since_epoch();
+    return std::chrono::duration_cast<std::chrono::milliseconds>(now).count();
+  };
+  return world;
+}
 
 std::string CloudWorld::Variable(std::string_view name) const {
   const auto found = environment.find(name);

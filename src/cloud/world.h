@@ -26,6 +26,9 @@ struct CloudWorld {
   std::string InHome(std::string_view path) const;
 };
 
+// Of this process, as it is now.
+CloudWorld SystemWorld();
+
 // A small file whole. Blocks, for as long as a local disk takes for some KiB. kNotFound: there is
 // none. kInvalid: it cannot be read, or is longer than a file of keys can be.
 Result<std::string> ReadKeyFile(const std::string& path);

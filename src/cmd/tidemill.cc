@@ -187,6 +187,10 @@ class CommandLine {
         ->check(CLI::Range(1, 65'535));
     up->add_option("--cpus", flags_.up.cpus, "For items; else all of them")->type_name("N");
     up->add_option("--memory", flags_.up.memory, "For items; else all of it")->type_name("SIZE");
+    up->add_option(
+          "--objects", flags_.up.objects,
+          "Where logs and results are kept, such as s3://bucket/prefix; else with the rest")
+        ->type_name("URL");
   }
 
   void AddSubmit() {

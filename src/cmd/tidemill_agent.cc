@@ -81,13 +81,7 @@ std::int64_t WallMs() {
 // "HOST=aws:REGION" or "HOST=google".
 Result<RegistryRolesOptions> RolesOf(const std::vector<std::string>& texts) {
   RegistryRolesOptions options;
-  for (char** each = environ; *each != nullptr; ++each) {
-    const std::string_view variable = *each;
-    const std::size_t sign = variable.find('=');
-    if (sign == variable.npos) continue;
-    options.world.environment.emplace(variable.substr(0, sign), variable.substr(sign + 1));
-  }
-  options.world.now_ms = WallMs;
+  options.world = SystemWorld();
   for (const std::string& text : texts) {
     const std::size_t sign = text.find('=');
     const auto registry =

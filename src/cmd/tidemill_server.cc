@@ -25,11 +25,13 @@
 #include "base/log.h"
 #include "base/random.h"
 #include "base/seal.h"
+#include "cloud/world.h"
 #include "model/access.h"
 #include "model/token.h"
 #include "net/asio_loop.h"
 #include "net/thread_pool.h"
 #include "net/tls.h"
+#include "objects/open.h"
 #include "registry/registries.h"
 #include "server/http/listen.h"
 #include "server/http/service.h"
@@ -61,6 +63,7 @@ struct Flags {
   std::string secret_keys;
   std::vector<std::string> registries;
   std::string registry_lookups = "public";
+  std::string objects;
   TokenFlags token;
   int session_seconds = 60;
   int connections = 6;
@@ -193,6 +196,16 @@ int Serve(const Flags& flags) {
   Server server({loop, pool, exchange_pool, store, store, random, log}, limits);
   ServiceOptions options =
       OptionsOf(flags, *std::move(listen), *std::move(tls), *std::move(keys), limits);
+  const CloudWorld world = SystemWorld();
+  ObjectStores objects({loop, pool, random, world});
+  if (!flags.objects.empty()) {
+    if (const auto found = objects.Find(flags.objects); !found) {
+      std::fprintf(stderr, "--objects: %s\n", found.error().reason.c_str());
+      return kWrongUse;
+    }
+    options.api.objects = &objects;
+    options.api.objects_url = flags.objects;
+  }
   Registries registries(loop, RegistriesOf(flags));
   options.api.find_digest = [&registries](const ImageName& image,
                                           std::optional<RegistryLogin> login,
@@ -316,6 +329,12 @@ void AddTlsFlags(CLI::App* serve, Flags& flags) {
 }
 
 void AddRegistryFlags(CLI::App* serve, Flags& flags) {
+  serve
+      ->add_option("--objects", flags.objects,
+                   "The object store for logs, ledgers and code: s3://BUCKET/PREFIX, gs://..., "
+                   "file:///FOLDER")
+      ->type_name("URL")
+      ->envname("TIDEMILL_OBJECTS");
   serve
       ->add_option("--registry", flags.registries,
                    "May be asked what a tag stands for wherever it is; may be said again")

@@ -96,6 +96,9 @@ struct Job {
   // empty: not known yet.
   std::string image_digest = {};
   bool trial = false;  // none of its items has succeeded yet, and its spec has a canary
+  // The URL of the deployment's own object store: a server's word to agents, not stored. Empty:
+  // there is none.
+  std::string objects = {};
   bool operator==(const Job&) const = default;
 };
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -46,7 +47,15 @@ struct Outcome {
   std::int64_t cpu_ms = 0;
   std::int64_t memory_bytes = 0;  // the peak
   std::string machine;
+  std::string log = {};     // the name of the pack that has the end of its log; empty: none
+  std::string error = {};   // what its last lines say, made alike for all that failed so
+  std::string result = {};  // what its program sent back, as JSON
   bool operator==(const Outcome&) const = default;
 };
+
+inline constexpr std::size_t kLogNameBytes = 128;
+inline constexpr std::size_t kErrorBytes = 256;
+// A row in a table, not a file: what is larger is an output.
+inline constexpr std::size_t kResultBytes = 4096;
 
 }  // namespace tidemill

@@ -33,8 +33,11 @@ enum Column : std::uint64_t {
   kMemory = 8,
   kMachine = 9,
   kRound = 10,
+  kLog = 11,
+  kError = 12,
+  kResult = 13,
 };
-constexpr std::size_t kColumns = 11;  // 0 stays empty
+constexpr std::size_t kColumns = 14;  // 0 stays empty
 
 std::uint64_t NotNegative(std::int64_t value) {
   return static_cast<std::uint64_t>(std::max<std::int64_t>(value, 0));
@@ -81,15 +84,16 @@ class BlockWriter {
     Close(column, needed);
   }
 
-  void PutMachines() {
+  // A column of texts, of which many are the same.
+  void PutTexts(Column column, std::string Outcome::* member, std::size_t most_bytes) {
     std::unordered_map<std::string_view, std::uint64_t> numbers;
     std::string names;
     std::string_view last;
     std::uint64_t number = 0;
     for (const Outcome& row : rows_) {
-      if (numbers.empty() || row.machine != last) {
-        last = row.machine;
-        TIDEMILL_CHECK(last.size() <= limits::kMachineNameBytes);
+      if (numbers.empty() || row.*member != last) {
+        last = row.*member;
+        TIDEMILL_CHECK(last.size() <= most_bytes);
         const auto [found, added] = numbers.try_emplace(last, numbers.size());
         number = found->second;
         if (added) {
@@ -105,7 +109,7 @@ class BlockWriter {
     all += names;
     all += data_;
     data_ = std::move(all);
-    Close(kMachine, needed);
+    Close(column, needed);
   }
 
   const std::string& bytes() const { return out_; }
@@ -146,7 +150,10 @@ class BlockReader {
     ReadNumbers(kDuration, &Outcome::duration_ms);
     ReadNumbers(kCpu, &Outcome::cpu_ms);
     ReadNumbers(kMemory, &Outcome::memory_bytes);
-    ReadMachines();
+    ReadTexts(kMachine, &Outcome::machine, limits::kMachineNameBytes);
+    ReadTexts(kLog, &Outcome::log, kLogNameBytes);
+    ReadTexts(kError, &Outcome::error, kErrorBytes);
+    ReadTexts(kResult, &Outcome::result, kResultBytes);
     if (bad_ != 0) {
       return Fail(Code::kInvalid, "a block whose column " + std::to_string(bad_) + " is broken");
     }
@@ -226,23 +233,23 @@ class BlockReader {
     });
   }
 
-  void ReadMachines() {
-    if (columns_[kMachine].empty()) return;
-    ByteReader data(columns_[kMachine]);
+  void ReadTexts(Column column, std::string Outcome::* member, std::size_t most_bytes) {
+    if (columns_[column].empty()) return;
+    ByteReader data(columns_[column]);
     const std::uint64_t count = data.Varint();
-    if (count > count_) return Check(kMachine, false);
+    if (count > count_) return Check(column, false);
     std::vector<std::string_view> names;
     for (std::uint64_t i = 0; i < count && data.ok(); ++i) {
       const std::uint64_t size = data.Varint();
-      if (size > limits::kMachineNameBytes) return Check(kMachine, false);
+      if (size > most_bytes) return Check(column, false);
       names.push_back(data.Take(size));
     }
     for (Outcome& row : rows_) {
       const std::uint64_t number = data.Varint();
-      if (!data.ok() || number >= names.size()) return Check(kMachine, false);
-      row.machine = names[number];
+      if (!data.ok() || number >= names.size()) return Check(column, false);
+      row.*member = names[number];
     }
-    Check(kMachine, data.ok() && data.done());
+    Check(column, data.ok() && data.done());
   }
 
   void Check(Column column, bool good) {
@@ -276,8 +283,11 @@ std::string EncodeBlock(std::span<const Outcome> rows) {
   writer.Put(kDuration, 0, [](const Outcome& row) { return NotNegative(row.duration_ms); });
   writer.Put(kCpu, 0, [](const Outcome& row) { return NotNegative(row.cpu_ms); });
   writer.Put(kMemory, 0, [](const Outcome& row) { return NotNegative(row.memory_bytes); });
-  writer.PutMachines();
+  writer.PutTexts(kMachine, &Outcome::machine, limits::kMachineNameBytes);
   writer.Put(kRound, 0, [](const Outcome& row) { return NotNegative(row.round); });
+  writer.PutTexts(kLog, &Outcome::log, kLogNameBytes);
+  writer.PutTexts(kError, &Outcome::error, kErrorBytes);
+  writer.PutTexts(kResult, &Outcome::result, kResultBytes);
   return Compress(writer.bytes(), kLevel);
 }
 

@@ -30,24 +30,28 @@ namespace tidemill {
 //    9  machine       names: varint, names x (bytes: varint, name), then     empty
 //                     one varint a row: which of the names
 //   10  round         varint                                                 0
+//   11  log           as machine                                             empty
+//   12  error         as machine                                             empty
+//   13  result        as machine                                             empty
 //
 // Varint and signed are those of base/bytes.h. A column comes at most once, in any order; an empty
 // one is as one left out. A reader skips columns it does not know; a change that it must not skip
 // is a new version.
 
 // 32 attempts at each item of a chunk: what one block of a chunk's whole life is made for. Decoded
-// they are at most 15 MB.
+// they are at most 15 MB, but for their texts.
 inline constexpr std::size_t kBlockRows = 65'536;
-// Rows with the longest possible numbers and as many machine names as rows are 13 MB.
-inline constexpr std::size_t kBlockBytes = 16 * 1024 * 1024;
+// Rows with the longest possible numbers, and as many machines, logs and errors as rows, are 38 MB;
+// a result for each item of a chunk is 8 MB more.
+inline constexpr std::size_t kBlockBytes = 48 * 1024 * 1024;
 
-// At most kBlockRows rows, machine names of at most limits::kMachineNameBytes. A number below zero,
+// At most kBlockRows rows, and no text of them longer than its limit. A number below zero,
 // which only exit and start_ms can have, is written as zero. The same rows give the same bytes.
 std::string EncodeBlock(std::span<const Outcome> rows);
 
 // Believes nothing: kInvalid for whatever is not a block, or is larger than the limits above. No
-// item, round, attempt, duration, cpu or memory of the rows is below zero. Names of machines are
-// any bytes.
+// item, round, attempt, duration, cpu or memory of the rows is below zero. Texts are any
+// bytes within their limits.
 Result<std::vector<Outcome>> DecodeBlock(std::string_view frame);
 
 }  // namespace tidemill

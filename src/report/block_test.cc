@@ -40,6 +40,11 @@ Outcome AnyOutcome() {
   row.memory_bytes = AnyNumber(0);
   row.machine = *rc::gen::elementOf(
       std::vector<std::string>{"", "a", "b", std::string(128, 'm'), std::string(3, '\0')});
+  const auto text = rc::gen::elementOf(
+      std::vector<std::string>{"", "a", "{\"score\":0.5}", std::string("\0\xff", 2)});
+  row.log = *text;
+  row.error = *text;
+  row.result = *text;
   return row;
 }
 
@@ -124,6 +129,12 @@ TEST(Block, HoldsAsManyOfTheLargestRowsAsTheLimitAllows) {
     rows[i].duration_ms = rows[i].cpu_ms = rows[i].memory_bytes = kMost;
     rows[i].machine = std::to_string(i);
     rows[i].machine.resize(limits::kMachineNameBytes, 'x');
+    rows[i].log = rows[i].error = std::to_string(i);
+    rows[i].log.resize(kLogNameBytes, 'y');
+    rows[i].error.resize(kErrorBytes, 'z');
+    if (i >= limits::kItemsPerChunk) continue;
+    rows[i].result = std::to_string(i);
+    rows[i].result.resize(kResultBytes, '1');
   }
   const auto decoded = DecodeBlock(EncodeBlock(rows));
   ASSERT_TRUE(decoded.has_value());

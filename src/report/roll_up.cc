@@ -93,6 +93,8 @@ std::vector<Outcome> Kept(std::vector<Row> rows) {
   for (std::size_t i = 0; i < rows.size(); ++i) {
     if (ages[i] > age || (ages[i] == age && room == 0)) continue;
     if (ages[i] == age) --room;
+    // One for each item: so many fit in a block.
+    if (ages[i] > 0) rows[i].outcome.result.clear();
     kept.push_back(std::move(rows[i].outcome));
   }
   return kept;

@@ -44,7 +44,7 @@ struct RolledReports {
 
 // Makes one block and one summary of what can be believed of reports. Of more rows than fit in a
 // block, the newest row of each item is kept first, then the one before it, and so on; the rest is
-// in the summary only.
+// in the summary only. Results are kept in the newest rows alone.
 RolledReports RollUp(std::int64_t first_item, const std::vector<ReportToRoll>& reports);
 
 }  // namespace tidemill

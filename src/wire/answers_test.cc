@@ -36,6 +36,8 @@ Job AJob() {
   job.reason = "no such image: \"a\"";
   job.memory_bytes = std::int64_t{6} << 30;
   job.trial = true;
+  job.objects = "s3://bucket/tidemill";
+  job.project = "films";
   return job;
 }
 

@@ -59,6 +59,10 @@ Result<Job> ReadJob(const Fields& fields) {
                fields.Int("memory_bytes", {.most = json::kMostMemory, .absent = 0}));
   TIDEMILL_TRY(job.image_digest, json::ReadImageDigest(fields, "image_digest"));
   TIDEMILL_TRY(job.trial, fields.Flag("trial", false));
+  TIDEMILL_TRY(job.objects,
+               fields.Text("objects", {.most_bytes = limits::kUrlBytes, .absent = ""}));
+  TIDEMILL_TRY(job.project,
+               fields.Text("project", {.most_bytes = limits::kNameBytes, .absent = ""}));
   TIDEMILL_TRY(const std::string_view created,
                fields.Text("created_at", {.most_bytes = kTimeBytes, .absent = ""}));
   job.created_ms = ParseTime(created).value_or(0);

@@ -53,6 +53,8 @@ std::string OpenJob(const Job& job) {
   if (job.memory_bytes > 0) json::AppendNumber(out, "memory_bytes", job.memory_bytes);
   if (!job.image_digest.empty()) json::AppendText(out, "image_digest", job.image_digest);
   if (job.trial) json::AppendFlag(out, "trial", true);
+  if (!job.objects.empty()) json::AppendText(out, "objects", job.objects);
+  if (!job.project.empty()) json::AppendText(out, "project", job.project);
   // It is JSON since it was stored.
   out.append(",\"spec\":").append(job.spec.document.empty() ? "{}" : job.spec.document);
   return out;

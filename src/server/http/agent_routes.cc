@@ -111,8 +111,10 @@ void FetchJob(ApiState& state, Call call) {
       [&state, ask = *ask](Reply<Job> done) {
         state.server.FetchJob(ask.pass, ask.job, std::move(done));
       },
-      AnswerWith<Job>(state.log, std::move(call.respond),
-                      [](const Job& job) { return JsonAnswer(FormatJob(job)); }));
+      AnswerWith<Job>(state.log, std::move(call.respond), [&state](Job job) {
+        job.objects = state.options.objects_url;
+        return JsonAnswer(FormatJob(job));
+      }));
 }
 
 void PinImage(ApiState& state, Call call) {

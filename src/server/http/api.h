@@ -12,6 +12,7 @@
 #include "base/seal.h"
 #include "model/image.h"
 #include "net/http_server.h"
+#include "objects/open.h"
 #include "server/http/gate.h"
 #include "server/http/guard.h"
 #include "server/http/job_names.h"
@@ -29,6 +30,10 @@ struct ApiOptions {
   // nobody does.
   std::function<void(const ImageName&, std::optional<RegistryLogin>, Reply<std::string>)>
       find_digest = {};
+  // The deployment's own object store, and where in it everything is; null and empty: there is
+  // none.
+  ObjectStores* objects = nullptr;
+  std::string objects_url = {};
   std::function<std::size_t()> connections = [] { return std::size_t{0}; };  // for the metrics
 };
 
