@@ -18,6 +18,14 @@
 
 namespace tidemill {
 
+// A folder of the machine's that a container sees.
+struct Mount {
+  std::string folder;  // an absolute path; there before the container is opened
+  std::string inside;  // where it is in the container
+  bool read_only = true;
+  bool operator==(const Mount&) const = default;
+};
+
 // What a container is made from.
 struct ContainerSpec {
   JobId job;
@@ -29,6 +37,8 @@ struct ContainerSpec {
   // A program that stays up runs in it (see Load), and its runs are items that the program takes.
   bool loop = false;
   std::vector<std::string> devices = {};  // paths of the machine's that it is given
+  // Where `mounts()` is false its items see the folders themselves. Recover does not tell them.
+  std::vector<Mount> mounts = {};
   // With which its image is pulled. It reaches the engine's pull alone, and is never kept.
   std::optional<RegistryLogin> login = {};
 };
@@ -181,6 +191,8 @@ class Engine {
   // What is known of a pull of this image that is under way, for people: "pulling its image: 120 of
   // 350 MB"; empty: there is none.
   virtual std::string PullState(const std::string& /*image*/) const { return {}; }
+  // Whether containers have mounts; else their items see the machine's own folders.
+  virtual bool mounts() const { return false; }
   // How many containers there are, or are being made or ended.
   virtual std::size_t containers() const = 0;
   // As far as it is known now: empty if containers reach neither the machine's metadata service nor

@@ -146,6 +146,9 @@ DockerCreate DockerContainer::CreateBody() const {
   create.mounts = {{deps_.init_path, kInitInside, true},
                    {path + "/run", kRunInside, true},
                    {path + "/scratch", kScratchInside, false}};
+  for (const Mount& mount : spec_.mounts) {
+    create.mounts.push_back({mount.folder, mount.inside, mount.read_only});
+  }
   if (spec_.secret_files) {
     create.command.insert(create.command.end(), {"--secrets", kSecretsInside});
     create.tmpfs = {{kSecretsInside, kSecretsOptions}};

@@ -40,6 +40,7 @@ class DockerEngine : public Engine {
   void Open(const ContainerSpec& spec, ContainerEvents& events,
             Done<std::unique_ptr<Container>> done) override;
   std::string PullState(const std::string& image) const override;
+  bool mounts() const override { return true; }
   std::size_t containers() const override;
   std::string open_network() const override;
 
