@@ -43,7 +43,9 @@ Agent::Agent(AgentDeps deps, AgentOptions options)
       logs_(deps_.logs),
       pins_(deps_, pass_),
       slots_(deps_, options_, pins_, *this),
-      health_(options_.limits) {}
+      health_(options_.limits),
+      first_data_(static_cast<std::uint64_t>(options_.run) << 32),
+      last_data_(first_data_) {}
 
 // --- the session ---
 
@@ -110,6 +112,7 @@ void Agent::OnJoined(const Result<Joined>& answer) {
 // Whatever runs belongs to somebody else by now: its outcome would not be believed.
 void Agent::LoseSession() {
   deps_.log.Warn("agent.session_lost", {{"session", ToString(pass_.session)}});
+  ForgetAllData();
   work_.Clear();
   slots_.CloseAll();
   logs_.Clear();
@@ -131,7 +134,7 @@ void Agent::Leave(std::function<void()> done) {
     return left_();
   }
   slots_.StopIf(StopWhy::kInterrupted, [](const ItemKey&) { return true; });
-  if (!slots_.busy()) return SayGoodbye();
+  if (!slots_.busy() && storing_.empty()) return SayGoodbye();
   deps_.loop.After(options_.limits.leave_grace, InThisSession([this] { SayGoodbye(); }));
 }
 
@@ -141,6 +144,9 @@ void Agent::SayGoodbye() {
     if (!work_.Runs(attempt.key)) continue;
     work_.Finish(attempt.key, OutcomeOf(attempt, {.exit = 137}, Cause::kInterrupted));
     logs_.Close(attempt);
+  }
+  for (const auto& [key, storing] : std::exchange(storing_, {})) {
+    if (work_.Runs(key)) Finish(storing.attempt, storing.end, Cause::kInterrupted);
   }
   GiveAllBack();
   deps_.loop.After(options_.limits.leave_time, InThisSession([this] { left_(); }));

@@ -20,6 +20,7 @@
 #include "agent/pace.h"
 #include "agent/progress.h"
 #include "agent/slots.h"
+#include "agent/staged.h"
 #include "agent/work.h"
 
 namespace tidemill {
@@ -69,6 +70,7 @@ class Agent : private SlotEvents {
   // Starts what can be started.
   void Fill();
   void FillNeed(const Need& need);
+  void RunStaged(const Need& need, const Need& resolved);
   void Begin(const Attempt& attempt, const Need& need, int depth);
   bool MayStart() const;
   Slots::Wish WishFor(const Need& need) const;
@@ -116,8 +118,30 @@ class Agent : private SlotEvents {
   void Measure(const Attempt& attempt, const ItemEnd& end);
   void Record(const Attempt& attempt, const ItemEnd& end, StopWhy why = StopWhy::kNone);
   void OnRanOut(const Attempt& attempt);
+  // Tells what became of an attempt.
+  void Finish(const Attempt& attempt, const ItemEnd& end, Cause cause, bool final = false);
   void Strike(const Attempt& attempt, const std::string& reason);
   void FailUnrun(const Attempt& attempt, int exit, const std::string& why);
+
+  // --- data ---
+  bool HasData(JobId job) const;
+  bool HasOutputs(const Attempt& attempt) const;
+  // Picks what is to run next, and has its inputs fetched.
+  void Stage(const Need& need);
+  void LookForOutputs(const Attempt& attempt, const DataWork& work);
+  void Fetch(const Attempt& attempt, const DataWork& work);
+  void OnFetched(const Attempt& attempt, const Result<void>& fetched);
+  void OnNotFetched(const Attempt& attempt, const Error& error);
+  void StoreOutputs(const Attempt& attempt, const ItemEnd& end);
+  void TryToStore(const ItemKey& key);
+  void OnStored(const ItemKey& key, const Result<void>& stored);
+  struct Storing;
+  void OnNotStored(const Storing& storing, const Error& error);
+  // Those that have not begun go back.
+  void DropStaged(const std::function<bool(const Attempt&)>& is_over);
+  void ForgetData(const Attempt& attempt);
+  void KeepData();
+  void ForgetAllData();
 
   // What is begun in one session is void in the next, and when the agent is destroyed.
   template <typename Call>
@@ -191,6 +215,20 @@ class Agent : private SlotEvents {
   std::map<JobId, Failing> failing_;
   std::map<LeaseId, int> ran_out_;  // items of it that ran out of memory
   std::map<ItemKey, int> strikes_;  // containers that ended under an item
+
+  // The numbers of places rise over all lives of the agent.
+  const std::uint64_t first_data_;
+  std::uint64_t last_data_;
+  bool kept_data_ = false;  // what earlier lives have left is gone
+  Staged staged_;
+  // Attempts that have ended well, and whose outputs are being stored.
+  struct Storing {
+    Attempt attempt;
+    ItemEnd end;
+    TimePoint since;
+    int failures = 0;
+  };
+  std::map<ItemKey, Storing> storing_;
 
   bool leaving_ = false;
   bool goodbye_ = false;  // nothing runs any more: the last sync is due

@@ -18,6 +18,7 @@ void Agent::Rest(JobId job, Resting resting) {
   if (resting.for_good) troubles_.push_back({job, resting.reason});
   resting_[job] = std::move(resting);
   failing_.erase(job);
+  DropStaged([job](const Attempt& attempt) { return attempt.chunk.job == job; });
   work_.GiveBack(job);
 }
 
@@ -42,6 +43,8 @@ void Agent::Take(const Grant& grant) {
                  if (!work_.Holds(id)) return;
                  if (!got) {
                    Rest(need.job, {.reason = got.error().reason, .for_good = true});
+                 } else if (HasData(need.job) && deps_.data == nullptr) {
+                   Rest(need.job, {.reason = "this agent moves no data"});
                  } else if (Room(options_.shape, options_.devices).Fits(*LimitsOf(need))) {
                    work_.MakeReady(id);
                  } else {
@@ -89,6 +92,11 @@ Slots::Wish Agent::WishFor(const Need& need) const {
                    .grace = entry.run.grace};
   if (entry.secrets != nullptr) wish.spec.login = entry.secrets->login();
   if (entry.program) wish.program = catalog_.MakeProgram(need.job);
+  if (HasData(need.job)) {
+    const DataFolders folders = deps_.data->FoldersOf(need.job);
+    wish.spec.mounts.push_back({folders.in, std::string(kInInside), true});
+    wish.spec.mounts.push_back({folders.out, std::string(kOutInside), false});
+  }
   return wish;
 }
 
@@ -103,13 +111,18 @@ void Agent::AdoptFound() {
     return catalog_.EachOf(job) == nullptr ? Slots::Found::kWait : Slots::Found::kAdopt;
   };
   adoption.resume = [this](const std::string& tag) -> std::optional<Attempt> {
-    const std::optional<ItemKey> key = ParseRunTag(tag);
-    const std::optional<Attempt> attempt = key ? work_.Resume(*key) : std::nullopt;
+    const std::optional<RunTag> run = ParseRunTag(tag);
+    std::optional<Attempt> attempt = run ? work_.Resume(run->key) : std::nullopt;
+    if (attempt) attempt->data = run->data;
     if (attempt) logs_.Begin(*attempt, catalog_.JobOf(attempt->chunk.job).secrets);
     return attempt;
   };
   adoption.make = [this](const Need& need) { return WishFor(need); };
   slots_.Adopt(adoption);
+  if (!kept_data_ && slots_.started() && !slots_.has_left()) {
+    kept_data_ = true;
+    KeepData();
+  }
 }
 
 void Agent::Fill() {
@@ -117,7 +130,7 @@ void Agent::Fill() {
   if (heard_in_session_) AdoptFound();
   std::vector<Need> needs;
   for (const auto& [need, load] : work_.loads()) {
-    if (load.ready > 0) needs.push_back(need);
+    if (load.ready > 0 || staged_.CountOf(need) > 0) needs.push_back(need);
   }
   for (const Need& need : needs) FillNeed(need);
 }
@@ -128,17 +141,23 @@ void Agent::FillNeed(const Need& need) {
     return found == work_.loads().end() ? 0 : found->second.ready;
   };
   const Need resolved = Resolve(need);
-  while (ready() > 0) {
+  const bool has_data = HasData(need.job);
+  if (has_data) {
+    Stage(need);
+    RunStaged(need, resolved);
+  }
+  while (!has_data && ready() > 0) {
     const int depth = DepthOf(need);
     if (!slots_.HasPlace(resolved, depth, work_.loads().at(need).alone > 0)) break;
     const std::optional<Attempt> attempt = work_.Pick(need);
     if (!attempt) break;
     Begin(*attempt, resolved, depth);
   }
-  if (ready() == 0) return;
+  if (ready() == 0 && staged_.CountOf(need) == 0) return;
   const auto is_needed = [this](const Need& other) {
     return std::any_of(work_.loads().begin(), work_.loads().end(), [&](const auto& entry) {
-      return entry.first.job == other.job && entry.second.ready > 0 &&
+      return entry.first.job == other.job &&
+             (entry.second.ready > 0 || staged_.CountOf(entry.first) > 0) &&
              Resolve(entry.first) == other;
     });
   };
@@ -147,11 +166,26 @@ void Agent::FillNeed(const Need& need) {
       [this, &need] { return WishFor(need); }, is_needed);
 }
 
+// Those whose inputs are here. A copy of each: it is taken out of where it stands.
+void Agent::RunStaged(const Need& need, const Need& resolved) {
+  while (const Attempt* first = staged_.FirstReady(need)) {
+    const Attempt attempt = *first;
+    if (!work_.Runs(attempt.key)) {  // its lease is gone
+      DropStaged([&](const Attempt& one) { return one.place() == attempt.place(); });
+      continue;
+    }
+    const int depth = DepthOf(need);
+    if (!slots_.HasPlace(resolved, depth, attempt.alone)) return;
+    staged_.Take(attempt);
+    Begin(attempt, resolved, depth);
+  }
+}
+
 void Agent::Begin(const Attempt& attempt, const Need& need, int depth) {
   Result<ItemRun> run = catalog_.Make(attempt);
   if (run) {
     logs_.Begin(attempt, catalog_.JobOf(attempt.chunk.job).secrets);
-    run->tag = FormatRunTag(attempt.key);
+    run->tag = FormatRunTag({attempt.key, attempt.data});
     slots_.Run(attempt, need, depth, *std::move(run));
   } else {
     FailUnrun(attempt, 126, run.error().reason);
@@ -188,10 +222,10 @@ void Agent::Record(const Attempt& attempt, const ItemEnd& end, StopWhy why) {
   const Verdict verdict = JudgeEnd(catalog_.JobOf(attempt.chunk.job).run, end, why);
   switch (verdict.next) {
     case Verdict::Next::kTell:
-      logs_.Close(attempt);
-      work_.Finish(attempt.key, OutcomeOf(attempt, end, verdict.cause), verdict.final);
-      if (verdict.cause == Cause::kOutOfMemory) OnRanOut(attempt);
-      return;
+      if (verdict.cause == Cause::kSucceeded && HasOutputs(attempt)) {
+        return StoreOutputs(attempt, end);
+      }
+      return Finish(attempt, end, verdict.cause, verdict.final);
     case Verdict::Next::kBack:
       logs_.Close(attempt);
       return work_.Return(attempt.key);
@@ -200,6 +234,13 @@ void Agent::Record(const Attempt& attempt, const ItemEnd& end, StopWhy why) {
     case Verdict::Next::kAlone:
       return work_.PutBack(attempt.key, std::nullopt, true);
   }
+}
+
+void Agent::Finish(const Attempt& attempt, const ItemEnd& end, Cause cause, bool final) {
+  logs_.Close(attempt);
+  work_.Finish(attempt.key, OutcomeOf(attempt, end, cause), final);
+  if (cause == Cause::kOutOfMemory) OnRanOut(attempt);
+  ForgetData(attempt);
 }
 
 // What waits of its lease has no more memory than those that ran out. The servers learn from them,
@@ -245,6 +286,7 @@ void Agent::OnItemEnd(const Attempt& attempt, const ItemEnd& end, StopWhy why) {
   } else {  // its lease is gone
     logs_.Close(attempt);
   }
+  if (!storing_.contains(attempt.key)) ForgetData(attempt);
   OnRoom();
 }
 
@@ -252,6 +294,7 @@ void Agent::OnItemsLost(const std::vector<Attempt>& attempts, const std::string&
   for (const Attempt& attempt : attempts) {
     logs_.End(attempt);
     progress_.Forget(attempt.key);
+    ForgetData(attempt);
     if (!work_.Runs(attempt.key)) continue;
     const bool is_loop = catalog_.JobOf(attempt.chunk.job).container.loop;
     if (is_loop && !attempt.alone) {
@@ -293,7 +336,7 @@ void Agent::OnOpened(JobId job) {
 }
 
 void Agent::OnRoom() {
-  if (leaving_ && joined_ && !slots_.busy()) SayGoodbye();
+  if (leaving_ && joined_ && !slots_.busy() && storing_.empty()) SayGoodbye();
   Fill();
   Consider();
 }

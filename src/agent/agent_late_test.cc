@@ -20,7 +20,7 @@ class AgentLateTest : public AgentTest {
   void Play(const char* document) {
     link_.documents[JobId{1}] = document;
     play_.run = [](const ItemRun& run) {
-      return FakeRun{.hangs = run.tag == FormatRunTag({{1, 1}, 0})};
+      return FakeRun{.hangs = run.tag == FormatRunTag({{{1, 1}, 0}, 0})};
     };
   }
 };
@@ -79,7 +79,7 @@ TEST_F(AgentLateTest, GivesARunThatItTookOverItsWholeTimeOnceMore) {
   found.spec.limits = {4000, 0};
   ItemRun run;
   run.number = 41;
-  run.tag = FormatRunTag({{1, 1}, 0});
+  run.tag = FormatRunTag({{{1, 1}, 0}, 0});
   found.runs = {run};
   play_.found = {found};
   Grants(1, 0, 2);

@@ -66,6 +66,7 @@ Resources Agent::Free() const {
 void Agent::GiveAllBack() {
   std::set<JobId> jobs;
   for (const auto& [need, load] : work_.loads()) jobs.insert(need.job);
+  DropStaged([](const Attempt&) { return true; });
   for (const JobId job : jobs) work_.GiveBack(job);
 }
 
@@ -96,6 +97,7 @@ void Agent::EndLate() {
 // Forgets what nothing needs any more.
 void Agent::Tidy() {
   catalog_.KeepOnly(work_.Chunks());
+  DropStaged([this](const Attempt& attempt) { return !work_.Runs(attempt.key); });
   const TimePoint now = deps_.loop.Now();
   const auto is_over = [this](const auto& entry) { return !work_.HasUnfinished(entry.first); };
   std::erase_if(resting_, [now](const auto& entry) { return entry.second.until <= now; });

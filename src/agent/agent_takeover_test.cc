@@ -26,7 +26,7 @@ class AgentTakeoverTest : public AgentTest {
     for (const ItemKey& key : keys) {
       ItemRun run;
       run.number = ++last_;
-      run.tag = FormatRunTag(key);
+      run.tag = FormatRunTag({key, 0});
       found.runs.push_back(run);
     }
     return found;
@@ -38,7 +38,7 @@ class AgentTakeoverTest : public AgentTest {
     };
   }
   int Begun(const ItemKey& key) const {
-    return static_cast<int>(std::count(begun_.begin(), begun_.end(), FormatRunTag(key)));
+    return static_cast<int>(std::count(begun_.begin(), begun_.end(), FormatRunTag({key, 0})));
   }
   int Settled() const {
     int settled = 0;

@@ -28,6 +28,7 @@ Result<Catalog::Entry> EntryOf(const Job& job) {
   entry.objects = job.objects;
   entry.items = job.items;
   TIDEMILL_TRY(entry.plan, CommandPlan::Of(spec.run));
+  TIDEMILL_TRY(entry.data, DataPlan::Of(spec.run));
   entry.container = {.job = job.id,
                      .image = spec.run.image,
                      .limits = spec.job.resources,
@@ -184,15 +185,42 @@ ItemRun Catalog::MakeProgram(JobId job) const {
   return run;
 }
 
-Result<ItemRun> Catalog::Make(const Attempt& attempt) const {
+ItemFacts Catalog::FactsOf(const Attempt& attempt) const {
   const Entry& entry = JobOf(attempt.chunk.job);
   const Items& items = *chunks_.at(attempt.chunk).value;
   const auto offset = static_cast<std::size_t>(attempt.key.offset);
-  const ItemFacts facts{.text = items.texts.empty() ? "" : items.texts.at(offset),
-                        .index = attempt.item,
-                        .count = entry.items,
-                        .job = entry.id,
-                        .attempt = attempt.number};
+  ItemFacts facts;
+  facts.text = items.texts.empty() ? "" : items.texts.at(offset);
+  facts.index = attempt.item;
+  facts.count = entry.items;
+  facts.job = entry.id;
+  facts.attempt = attempt.number;
+  return facts;
+}
+
+Result<DataWork> Catalog::DataOf(const Attempt& attempt) const {
+  return JobOf(attempt.chunk.job).data->For(FactsOf(attempt), ItemField);
+}
+
+Result<void> Catalog::AddPaths(const Attempt& attempt, ItemFacts& facts) const {
+  if (attempt.data == 0) return {};
+  TIDEMILL_TRY(const DataWork work, DataOf(attempt));
+  const DataFolders folders = deps_.engine.mounts()
+                                  ? DataFolders{std::string(kInInside), std::string(kOutInside)}
+                                  : deps_.data->FoldersOf(attempt.chunk.job);
+  for (const DataInput& input : work.inputs) {
+    facts.inputs[input.name] = PathOf(folders, attempt.place(), input);
+  }
+  for (const DataOutput& output : work.outputs) {
+    facts.outputs[output.name] = PathOf(folders, attempt.place(), output);
+  }
+  return {};
+}
+
+Result<ItemRun> Catalog::Make(const Attempt& attempt) const {
+  const Entry& entry = JobOf(attempt.chunk.job);
+  ItemFacts facts = FactsOf(attempt);
+  TIDEMILL_TRY_VOID(AddPaths(attempt, facts));
   ItemRun run;
   run.timeout = entry.run.timeout;
   run.grace = entry.run.grace;
@@ -200,7 +228,9 @@ Result<ItemRun> Catalog::Make(const Attempt& attempt) const {
     run.item = LoopItemText({.item = facts.index,
                              .text = facts.text.empty() ? std::to_string(facts.index) : facts.text,
                              .job = entry.id,
-                             .attempt = facts.attempt});
+                             .attempt = facts.attempt,
+                             .inputs = facts.inputs,
+                             .outputs = facts.outputs});
     run.alone = attempt.alone;
     return run;
   }

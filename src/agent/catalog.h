@@ -14,6 +14,7 @@
 #include "agent/job_secrets.h"
 #include "agent/work.h"
 #include "item/command.h"
+#include "item/data_plan.h"
 #include "model/spec.h"
 
 namespace tidemill {
@@ -31,6 +32,7 @@ class Catalog {
     std::int64_t items = 0;
     RunSpec run;
     std::optional<CommandPlan> plan;     // always there
+    std::optional<DataPlan> data;        // likewise
     std::optional<ItemCommand> program;  // there if it is a loop
     ContainerSpec container;
     std::int64_t memory_max = 0;                // an item that ran out of memory may get up to this
@@ -56,6 +58,8 @@ class Catalog {
   ItemRun MakeProgram(JobId job) const;
   // What to run for an attempt. kInvalid: its item does not have what the command asks for.
   Result<ItemRun> Make(const Attempt& attempt) const;
+  // What it reads and writes. kInvalid: likewise.
+  Result<DataWork> DataOf(const Attempt& attempt) const;
 
  private:
   using Waiting = std::function<void(const Result<void>&)>;
@@ -69,6 +73,9 @@ class Catalog {
     std::vector<std::string> texts;  // none for a bare range
   };
 
+  ItemFacts FactsOf(const Attempt& attempt) const;
+  // Adds where its data is, as the item sees it.
+  Result<void> AddPaths(const Attempt& attempt, ItemFacts& facts) const;
   void GetJob(JobId job, Waiting done);
   void GetItems(ChunkKey chunk, int length, Waiting done);
   void FetchJob(JobId job, int failures);

@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "base/loop.h"
 #include "base/random.h"
+#include "data/item_data.h"
 #include "engine/engine.h"
 #include "model/ids.h"
 #include "model/job.h"
@@ -55,6 +56,7 @@ struct AgentDeps {
   Log& log;
   ItemLogs& logs;
   AgentMemory& memory;
+  ItemData* data = nullptr;  // null: jobs with inputs or outputs cannot run here
 };
 
 struct AgentLimits {
@@ -99,6 +101,9 @@ struct AgentLimits {
   Duration leave_grace = std::chrono::seconds(15);
   // For the last sync of an agent that leaves.
   Duration leave_time = std::chrono::seconds(10);
+  // Outputs that cannot be stored for this long are given up, and their items run again: by then
+  // another machine may have more luck.
+  Duration store_outage = std::chrono::minutes(10);
 };
 
 // A device that one container has at a time.
@@ -116,6 +121,8 @@ struct AgentOptions {
   std::vector<MachineDevice> devices = {};
   // Why this machine's disk takes no more; empty: it does. Asked each second.
   std::function<std::string()> disk_trouble = [] { return std::string(); };
+  // What inputs may take of the disk before none is fetched ahead any more.
+  std::int64_t data_bytes = std::int64_t{10} << 30;
   SessionPass pass;      // of its last life, or zero: a new session is made
   std::int32_t run = 0;  // how often it was started; higher each time
   AgentLimits limits;

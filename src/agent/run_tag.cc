@@ -7,25 +7,37 @@
 #include "base/limits.h"
 
 namespace tidemill {
+namespace {
 
-std::string FormatRunTag(const ItemKey& key) {
-  return ToString(key.lease) + " " + std::to_string(key.offset);
+// Up to the next space, which is taken too.
+std::string_view TakeWord(std::string_view& text) {
+  const std::size_t space = text.find(' ');
+  const std::string_view word = text.substr(0, space);
+  text.remove_prefix(space == text.npos ? text.size() : space + 1);
+  return word;
 }
 
-std::optional<ItemKey> ParseRunTag(std::string_view tag) {
-  const std::size_t space = tag.find(' ');
-  if (space == std::string_view::npos) return std::nullopt;
-  const std::optional<LeaseId> lease = ParseId<LeaseId>(tag.substr(0, space));
-  const std::string_view digits = tag.substr(space + 1);
-  ItemKey key;
-  const auto [end, error] =
-      std::from_chars(digits.data(), digits.data() + digits.size(), key.offset);
-  const bool is_number = error == std::errc{} && end == digits.data() + digits.size();
-  if (!lease || !is_number || key.offset < 0 || key.offset >= limits::kItemsPerChunk) {
-    return std::nullopt;
-  }
-  key.lease = *lease;
-  return key;
+template <typename Number>
+bool ReadNumber(std::string_view word, Number& number) {
+  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), number);
+  return error == std::errc{} && end == word.data() + word.size();
+}
+
+}  // namespace
+
+std::string FormatRunTag(const RunTag& tag) {
+  return ToString(tag.key.lease) + " " + std::to_string(tag.key.offset) + " " +
+         std::to_string(tag.data);
+}
+
+std::optional<RunTag> ParseRunTag(std::string_view text) {
+  const std::optional<LeaseId> lease = ParseId<LeaseId>(TakeWord(text));
+  RunTag tag;
+  if (!lease || !ReadNumber(TakeWord(text), tag.key.offset)) return std::nullopt;
+  if (tag.key.offset < 0 || tag.key.offset >= limits::kItemsPerChunk) return std::nullopt;
+  if (!ReadNumber(text, tag.data)) return std::nullopt;
+  tag.key.lease = *lease;
+  return tag;
 }
 
 }  // namespace tidemill

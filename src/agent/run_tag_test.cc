@@ -10,16 +10,16 @@ namespace tidemill {
 namespace {
 
 TEST(RunTag, ComesBackAsItWent) {
-  const ItemKey key{{0x0123456789abcdef, 7}, 2047};
-  EXPECT_EQ(FormatRunTag(key), "01234567-89ab-cdef-0000-000000000007 2047");
-  EXPECT_EQ(ParseRunTag(FormatRunTag(key)), key);
+  const RunTag tag{{{0x0123456789abcdef, 7}, 2047}, (std::uint64_t{3} << 32) + 9};
+  EXPECT_EQ(FormatRunTag(tag), "01234567-89ab-cdef-0000-000000000007 2047 12884901897");
+  EXPECT_EQ(ParseRunTag(FormatRunTag(tag)), tag);
 }
 
 TEST(RunTag, BelievesNothingElse) {
   const std::string lease = "01234567-89ab-cdef-0000-000000000007";
-  for (const std::string& tag :
-       std::vector<std::string>{"", lease, lease + " ", lease + " 2048", lease + " -1",
-                                lease + " 1x", lease + "  1", "x 1", " 1"}) {
+  for (const std::string& tag : std::vector<std::string>{
+           "", lease, lease + " ", lease + " 1", lease + " 1 ", lease + " 2048 0", lease + " -1 0",
+           lease + " 1x 0", lease + "  1 0", "x 1 0", " 1 0", lease + " 1 0 0", lease + " 1 -1"}) {
     EXPECT_FALSE(ParseRunTag(tag)) << tag;
   }
 }

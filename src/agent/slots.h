@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -106,6 +107,11 @@ class Slots {
   std::vector<Attempt> CloseAll();
   // Something runs, or waits to be run, in a container.
   bool busy() const;
+
+  // Something that an earlier life has left is still to be adopted, or ended.
+  bool has_left() const;
+  // Of what runs.
+  std::set<DataPlace> DataPlaces() const;
 
   std::size_t size() const { return slots_.size(); }
   int SlotsOf(const Need& need) const;

@@ -55,4 +55,17 @@ bool Slots::AdoptOne(Slot& slot, const Adoption& adoption) {
   return true;
 }
 
+bool Slots::has_left() const {
+  return std::any_of(slots_.begin(), slots_.end(),
+                     [](const auto& slot) { return slot->left.has_value(); });
+}
+
+std::set<DataPlace> Slots::DataPlaces() const {
+  std::set<DataPlace> places;
+  for (const auto& slot : slots_) {
+    for (const Slot::Given& given : slot->runs) places.insert(given.attempt.place());
+  }
+  return places;
+}
+
 }  // namespace tidemill

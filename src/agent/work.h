@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/bits.h"
+#include "model/data.h"
 #include "model/exchange.h"
 #include "model/ids.h"
 #include "model/lease.h"
@@ -39,6 +40,8 @@ struct Attempt {
   std::int32_t number = 1;        // in its round
   std::int64_t memory_bytes = 0;  // as in Need
   bool alone = false;             // in a loop: with no other beside it
+  std::uint64_t data = 0;         // the number of its DataPlace; 0: it has none
+  DataPlace place() const { return {chunk.job, data}; }
 };
 
 // The leases of an agent: which of their items wait, which run, and what has not been told yet.

@@ -2,6 +2,7 @@
 // tidemill-agent: flags, construction, run.
 #include <nss.h>
 #include <sys/prctl.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -28,6 +29,8 @@
 #include "base/log.h"
 #include "base/random.h"
 #include "cloud/registry_role.h"
+#include "cloud/world.h"
+#include "data/mover/data_thread.h"
 #include "engine/docker/docker_engine.h"
 #include "engine/process/process_engine.h"
 #include "model/token.h"
@@ -169,6 +172,10 @@ Result<AgentOptions> OptionsOf(const Flags& flags, const StateFolder& folder) {
   }
   TIDEMILL_TRY(options.devices, DevicesOf(flags.devices));
   options.shape.devices = CountDevices(options.devices);
+  // Half of what is free is left to what items write.
+  if (struct statvfs disk{}; statvfs(flags.state.c_str(), &disk) == 0) {
+    options.data_bytes = static_cast<std::int64_t>(disk.f_bavail * disk.f_frsize / 2);
+  }
   options.disk_trouble = [path = flags.state] { return DiskTrouble(path); };
   options.pass = folder.pass();
   options.run = folder.run();
@@ -213,7 +220,8 @@ int Run(const Flags& flags) {
   LogFiles logs(loop, disk, (*folder)->logs(), WallMs);
   RegistryRoles roles(loop, *std::move(role_options));
   const std::unique_ptr<Engine> engine = MakeEngine(flags, loop, **folder, roles);
-  Agent agent({loop, link, *engine, random, log, logs, **folder}, *options);
+  DataThread data(loop, {(*folder)->data(), SystemWorld()});
+  Agent agent({loop, link, *engine, random, log, logs, **folder, &data}, *options);
   agent.Start();
   TellWhenReady(loop, agent, *options, log);
   bool leaving = false;

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -23,6 +24,9 @@ struct ItemFacts {
   std::int64_t count = 0;  // how many there are
   std::string job;         // "render-7"
   std::int32_t attempt = 1;
+  // By name, as the item sees them.
+  std::map<std::string, std::string> inputs = {};
+  std::map<std::string, std::string> outputs = {};
 };
 
 // What is run for one item.

@@ -9,6 +9,8 @@
 #include <string_view>
 #include <vector>
 
+#include "model/data.h"
+
 namespace tidemill {
 
 // A secret of the project, as the items of a job get it.
@@ -41,6 +43,11 @@ struct RunSpec {
   std::map<std::string, std::string> params;  // what {params.name} stands for
   std::map<std::string, std::string> labels;  // for people; nothing reads them
   std::vector<SecretUse> secrets;
+  // With templates in their URLs, but for {attempt}, {input} and {output}.
+  std::vector<DataInput> inputs = {};
+  std::vector<DataOutput> outputs = {};
+  OutputExists output_exists = OutputExists::kFail;
+  bool skip_existing = false;   // an item whose outputs are there is not run
   std::int64_t shm_bytes = 0;   // 0: the engine's own default
   std::int64_t disk_bytes = 0;  // what an item may write; 0: as much as there is
   Mode mode = Mode::kProcess;

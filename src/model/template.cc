@@ -29,23 +29,31 @@ std::size_t NameLength(std::string_view text) {
 }
 
 TemplatePiece Meaning(std::string_view name) {
-  constexpr std::array<std::pair<std::string_view, Kind>, 5> kPlain = {{
+  constexpr std::array<std::pair<std::string_view, Kind>, 7> kPlain = {{
       {"item", Kind::kItem},
       {"index", Kind::kIndex},
       {"count", Kind::kCount},
       {"job", Kind::kJob},
       {"attempt", Kind::kAttempt},
+      {"input", Kind::kInput},
+      {"output", Kind::kOutput},
   }};
   constexpr std::string_view kField = "item.";
-  constexpr std::string_view kParam = "params.";
+  constexpr std::array<std::pair<std::string_view, Kind>, 3> kNamed = {{
+      {"params.", Kind::kParam},
+      {"input.", Kind::kInput},
+      {"output.", Kind::kOutput},
+  }};
   for (const auto& [word, kind] : kPlain) {
     if (name == word) return {kind, {}};
   }
   if (name.starts_with(kField)) {
     return {Kind::kItemField, std::string(name.substr(kField.size()))};
   }
-  if (name.starts_with(kParam) && IsParamName(name.substr(kParam.size()))) {
-    return {Kind::kParam, std::string(name.substr(kParam.size()))};
+  for (const auto& [word, kind] : kNamed) {
+    if (name.starts_with(word) && IsParamName(name.substr(word.size()))) {
+      return {kind, std::string(name.substr(word.size()))};
+    }
   }
   return {Kind::kUnknown, std::string(name)};
 }
@@ -79,6 +87,11 @@ std::vector<TemplatePiece> ParseTemplate(std::string_view text) {
   }
   if (!plain.empty()) pieces.push_back({Kind::kText, std::move(plain)});
   return pieces;
+}
+
+bool IsOfOneItem(Kind kind) {
+  return kind == Kind::kItem || kind == Kind::kItemField || kind == Kind::kIndex ||
+         kind == Kind::kAttempt || kind == Kind::kInput || kind == Kind::kOutput;
 }
 
 bool IsParamName(std::string_view text) {

@@ -25,6 +25,8 @@ struct TemplatePiece {
     kJob,        // {job}
     kAttempt,    // {attempt}
     kParam,      // {params.NAME}: `text` is the name
+    kInput,      // {input} or {input.NAME}: `text` is the name; the path of a staged file
+    kOutput,     // {output} or {output.NAME}: likewise
     kUnknown,    // `text` is what stands between the braces
   };
   Kind kind = Kind::kText;
@@ -33,8 +35,11 @@ struct TemplatePiece {
 };
 
 // The first words that mean something.
-inline constexpr std::array<std::string_view, 6> kTemplateWords = {"item", "index",   "count",
-                                                                   "job",  "attempt", "params"};
+inline constexpr std::array<std::string_view, 8> kTemplateWords = {
+    "item", "index", "count", "job", "attempt", "params", "input", "output"};
+
+// What is of one item, and not of all: a program that serves many cannot be told it at its start.
+bool IsOfOneItem(TemplatePiece::Kind kind);
 
 // Never fails: what has no meaning is kUnknown, for the caller to judge. No piece of text stands
 // next to another, and none is empty, so a text without templates is one piece.

@@ -31,5 +31,15 @@ TEST(LoopItem, ReplacesWhatIsNotText) {
             "{\"item\":17,\"text\":\"\xef\xbf\xbd\",\"job\":\"render-7\",\"attempt\":2}");
 }
 
+TEST(LoopItem, HasThePathsOfItsData) {
+  EXPECT_EQ(LoopItemText({.item = 1,
+                          .text = "a",
+                          .job = "j-1",
+                          .inputs = {{"", "/in/a"}},
+                          .outputs = {{"x", "/out/x"}, {"y", "/out/y"}}}),
+            R"({"item":1,"text":"a","job":"j-1","attempt":1,"input":"/in/a",)"
+            R"("output":{"x":"/out/x","y":"/out/y"}})");
+}
+
 }  // namespace
 }  // namespace tidemill

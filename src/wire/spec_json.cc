@@ -9,6 +9,7 @@
 
 #include "base/limits.h"
 #include "model/template.h"
+#include "wire/data_json.h"
 #include "wire/duration.h"
 #include "wire/json.h"
 #include "wire/nearest.h"
@@ -139,12 +140,31 @@ Result<Mode> ReadMode(const Fields& spec) {
   return *mode;
 }
 
-Result<void> CheckPiece(const TemplatePiece& piece, const Texts& params, const Path& path) {
+template <typename Data>
+bool HasName(const std::vector<Data>& data, const std::string& name) {
+  return std::any_of(data.begin(), data.end(), [&](const Data& one) { return one.name == name; });
+}
+
+std::string NoSuchData(const std::string& word, const std::string& name, bool has_others) {
+  const std::string shown = name.empty() ? word : word + "." + name;
+  std::string what = "'{" + shown + "}': the spec has no '" + word + "'";
+  if (has_others) what += name.empty() ? " without a name" : " of this name";
+  return what;
+}
+
+Result<void> CheckPiece(const TemplatePiece& piece, const RunSpec& run, const Path& path) {
+  const Texts& params = run.params;
   if (piece.kind == TemplatePiece::Kind::kParam && !params.contains(piece.text)) {
     std::vector<std::string_view> known;
     for (const auto& [name, value] : params) known.push_back(name);
     return Wrong(path, "'{params." + piece.text + "}': unknown param '" + piece.text + "'; " +
                            HintFor(piece.text, known));
+  }
+  if (piece.kind == TemplatePiece::Kind::kInput && !HasName(run.inputs, piece.text)) {
+    return Wrong(path, NoSuchData("input", piece.text, !run.inputs.empty()));
+  }
+  if (piece.kind == TemplatePiece::Kind::kOutput && !HasName(run.outputs, piece.text)) {
+    return Wrong(path, NoSuchData("output", piece.text, !run.outputs.empty()));
   }
   if (piece.kind != TemplatePiece::Kind::kUnknown) return {};
   const std::string shown = piece.text.substr(0, limits::kNameBytes);
@@ -158,16 +178,9 @@ Result<void> CheckPiece(const TemplatePiece& piece, const Texts& params, const P
                          " (for just these letters, write '{{" + shown + "}}')");
 }
 
-// One program for all items cannot be told of one of them when it starts.
-bool IsOfOneItem(TemplatePiece::Kind kind) {
-  using Kind = TemplatePiece::Kind;
-  return kind == Kind::kItem || kind == Kind::kItemField || kind == Kind::kIndex ||
-         kind == Kind::kAttempt;
-}
-
 Result<void> CheckTemplates(std::string_view text, const RunSpec& run, const Path& path) {
   for (const TemplatePiece& piece : ParseTemplate(text)) {
-    TIDEMILL_TRY_VOID(CheckPiece(piece, run.params, path));
+    TIDEMILL_TRY_VOID(CheckPiece(piece, run, path));
     if (run.mode == Mode::kLoop && IsOfOneItem(piece.kind)) {
       return Wrong(path, "a loop program gets its items from $TIDEMILL_URL, not from templates");
     }
@@ -223,6 +236,7 @@ Result<RunSpec> ReadRun(const Fields& spec) {
   TIDEMILL_TRY(run.timeout, json::ReadTime(spec, "timeout", kTimeout));
   TIDEMILL_TRY(run.grace, json::ReadTime(spec, "grace", grace));
   TIDEMILL_TRY(run.mode, ReadMode(spec));
+  TIDEMILL_TRY_VOID(json::ReadData(spec, run));
   TIDEMILL_TRY_VOID(CheckTemplates(run, spec));
   return run;
 }
@@ -254,12 +268,10 @@ Result<ParsedSpec> json::ReadSpec(const Value& value, const Path& path) {
   if (parsed.job.document.size() > limits::kSpecBytes) {
     return Wrong(path, "is more than " + std::to_string(limits::kSpecBytes) + " bytes");
   }
-  for (const std::string_view planned : {"input", "output"}) {
-    if (fields.Find(planned) != nullptr) return Wrong(fields.In(planned), "not yet");
-  }
-  TIDEMILL_TRY_VOID(fields.Only({"name", "image", "image_login", "command", "entrypoint", "env",
-                                 "secrets", "params", "labels", "resources", "timeout", "grace",
-                                 "retries", "retry", "canary", "mode"}));
+  TIDEMILL_TRY_VOID(fields.Only({"name",    "image",   "image_login", "command",       "entrypoint",
+                                 "env",     "secrets", "params",      "labels",        "resources",
+                                 "timeout", "grace",   "retries",     "retry",         "canary",
+                                 "mode",    "input",   "output",      "output_exists", "skip"}));
   TIDEMILL_TRY(parsed.job.name, ReadJobName(fields));
   TIDEMILL_TRY(parsed.run, ReadRun(fields));
   TIDEMILL_TRY_VOID(json::CheckNeeds(fields));

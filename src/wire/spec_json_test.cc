@@ -90,8 +90,44 @@ TEST(SpecJson, AnUnknownFieldIsNamedWithTheNearest) {
             "the body: unknown field 'zzzzzzzzzz'; known are 'name' 'image' 'image_login' "
             "'command' 'entrypoint' "
             "'env' 'secrets' 'params' 'labels' 'resources' 'timeout' 'grace' 'retries' 'retry' "
-            "'canary' 'mode'");
-  EXPECT_EQ(WhyNot(R"({"input":"{item}"})"), "input: not yet");
+            "'canary' 'mode' 'input' 'output' 'output_exists' 'skip'");
+}
+
+TEST(SpecJson, DataIsAUrlOrSeveralByName) {
+  const auto run = ParseSpec(R"({"input":"{item}","output":"s3://out/{item.stem}.png"})")->run;
+  EXPECT_EQ(run.inputs, (std::vector<DataInput>{{"", "{item}"}}));
+  EXPECT_EQ(
+      run.outputs,
+      (std::vector<DataOutput>{{"", DataOutput::Kind::kFile, "s3://out/{item.stem}.png", ""}}));
+  const auto named =
+      ParseSpec(R"({"input":{"b":"gs://x/{index}","a":"file:///x/"},)"
+                R"("output":{"all":"s3://out/{item}/","png":"s3://out/{item}/*.png"},)"
+                R"("output_exists":"replace","skip":"existing"})")
+          ->run;
+  EXPECT_EQ(named.inputs, (std::vector<DataInput>{{"a", "file:///x/"}, {"b", "gs://x/{index}"}}));
+  EXPECT_EQ(named.outputs, (std::vector<DataOutput>{
+                               {"all", DataOutput::Kind::kFolder, "s3://out/{item}/", ""},
+                               {"png", DataOutput::Kind::kGlob, "s3://out/{item}/", "*.png"}}));
+  EXPECT_EQ(named.output_exists, OutputExists::kReplace);
+  EXPECT_TRUE(named.skip_existing);
+}
+
+TEST(SpecJson, DataThatCannotBeIsRefused) {
+  const std::string words = "may have {item}, {item.FIELD}, {index}, {job} and {params.NAME} only";
+  EXPECT_EQ(WhyNot(R"({"input":"s3://a/{attempt}"})"), "input: " + words);
+  EXPECT_EQ(WhyNot(R"({"output":{"x":"s3://a/{output}"}})"), "output.x: " + words);
+  EXPECT_EQ(WhyNot(R"({"input":"/data/{item}"})"),
+            "input: must begin with s3://, gs:// or file:///, or be \"{item}\"");
+  for (const char* url : {"{item}", "s3://{item}/a", "s3://bucket", "https://a/b", "a/b"}) {
+    EXPECT_EQ(WhyNot(std::string(R"({"output":")") + url + "\"}"),
+              "output: must begin with s3://BUCKET/, gs://BUCKET/ or file:///");
+  }
+  EXPECT_EQ(WhyNot(R"({"output":"s3://bucket/"})"), "output: must name something in its bucket");
+  EXPECT_EQ(WhyNot(R"({"skip":"existing"})"), "skip: there is no 'output'");
+  EXPECT_EQ(WhyNot(R"({"command":["a","{input}"]})"),
+            "command[1]: '{input}': the spec has no 'input'");
+  EXPECT_EQ(WhyNot(R"({"command":["{output}"],"output":{"x":"s3://a/b"}})"),
+            "command[0]: '{output}': the spec has no 'output' without a name");
 }
 
 TEST(SpecJson, CommandsAreListsOfStrings) {
@@ -244,7 +280,7 @@ TEST(SpecJson, TemplatesMustStandForSomething) {
             "write '{{itme}}')");
   EXPECT_EQ(WhyNot(R"({"command":["awk","{print}"]})"),
             "command[1]: unknown template '{print}'; known are 'item' 'index' 'count' 'job' "
-            "'attempt' 'params' (for just these letters, write '{{print}}')");
+            "'attempt' 'params' 'input' 'output' (for just these letters, write '{{print}}')");
   EXPECT_EQ(WhyNot(R"({"entrypoint":["{index.x}"]})"),
             "entrypoint[0]: unknown template '{index.x}'; 'index' has no fields");
   EXPECT_EQ(WhyNot(R"({"env":{"A":"{params}"}})"),

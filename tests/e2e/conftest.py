@@ -15,6 +15,7 @@ import test_images  # noqa: E402
 import test_network  # noqa: E402
 from agents import Agent  # noqa: E402
 from env import Env, Postgres, tail  # noqa: E402
+from object_server import S3  # noqa: E402
 from registry import Registry  # noqa: E402
 from with_docker import DockerEngine  # noqa: E402
 
@@ -81,6 +82,16 @@ def fleet(env, docker):
 def registry(env):
     """A registry of images that anybody may have."""
     server = Registry(env.folder).start()
+    yield server
+    server.kill9()
+
+
+@pytest.fixture
+def s3(tmp_path, monkeypatch):
+    """An S3 server, which all that is started from now on knows."""
+    server = S3(tmp_path).start()
+    for name, value in server.environment.items():
+        monkeypatch.setenv(name, value)
     yield server
     server.kill9()
 

@@ -38,6 +38,7 @@ class StateFolder : public AgentMemory {
   std::int32_t run() const { return run_; }
   std::string logs() const { return path_ + "/logs"; }
   std::string engine() const { return path_ + "/engine"; }
+  std::string data() const { return path_ + "/data"; }
 
  private:
   StateFolder(std::string path, int lock) : path_(std::move(path)), lock_(lock) {}

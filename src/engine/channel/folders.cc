@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "base/id.h"
-#include "engine/channel/remove_tree.h"
+#include "base/remove_tree.h"
 #include "engine/channel/tree_bytes.h"
 
 namespace tidemill {

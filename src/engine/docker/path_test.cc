@@ -18,7 +18,7 @@
 
 #include <gtest/gtest.h>
 
-#include "engine/channel/remove_tree.h"
+#include "base/remove_tree.h"
 #include "engine/docker/docker_fixture.h"
 
 namespace tidemill {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "engine/channel/remove_tree.h"
+#include "base/remove_tree.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "data/mover/data_thread.h"
+
+#include <thread>
+#include <utility>
+
+#include "base/random.h"
+#include "data/mover/mover.h"
+#include "net/thread_pool.h"
+#include "objects/open.h"
+
+namespace tidemill {
+
+// All but `thread` and `loop.Post` belong to the thread.
+struct DataThread::Inner {
+  explicit Inner(Options options)
+      : world(std::move(options.world)),
+        disk(loop, 2),
+        stores({loop, disk, random, world}),
+        mover(options.root,
+              [this](std::string_view url) -> Result<DataMover::Found> {
+                TIDEMILL_TRY(ObjectStores::Place place, stores.Find(url));
+                return DataMover::Found{place.store, std::move(place.key)};
+              }),
+        places(std::move(options.root)),
+        thread([this] { loop.Run(); }) {}
+  ~Inner() {
+    loop.Stop();
+    thread.join();
+  }
+
+  AsioLoop loop;
+  SystemRandom random;
+  const CloudWorld world;
+  ThreadPool disk;
+  ObjectStores stores;
+  DataMover mover;
+  const DataPlaces places;  // constant: any thread
+  std::thread thread;
+};
+
+DataThread::DataThread(AsioLoop& loop, Options options)
+    : loop_(loop), inner_(std::make_unique<Inner>(std::move(options))) {}
+
+DataThread::~DataThread() = default;
+
+template <typename T, typename Call>
+void DataThread::Do(Done<T> done, Call call) {
+  auto back = [&loop = loop_, alive = std::weak_ptr<char>(alive_),
+               done = std::move(done)](Result<T> result) {
+    loop.Post([alive, done, result = std::move(result)] {
+      if (!alive.expired()) done(result);
+    });
+  };
+  inner_->loop.Post(
+      [call = std::move(call), back = std::move(back)]() mutable { call(std::move(back)); });
+}
+
+// There from now on, as far as the disk lets it: an error shows when something is fetched, or when
+// a container is opened with them.
+DataFolders DataThread::FoldersOf(JobId job) {
+  (void)inner_->places.MakeJob(job);
+  return inner_->places.FoldersOf(job);
+}
+
+void DataThread::Fetch(const DataPlace& place, DataWork work, Done<void> done) {
+  Do<void>(std::move(done), [inner = inner_.get(), place, work = std::move(work)](auto back) {
+    inner->mover.Fetch(place, work, std::move(back));
+  });
+}
+
+void DataThread::Store(const DataPlace& place, DataWork work, OutputOwner owner, Done<void> done) {
+  Do<void>(std::move(done),
+           [inner = inner_.get(), place, work = std::move(work), owner = std::move(owner)](
+               auto back) { inner->mover.Store(place, work, owner, std::move(back)); });
+}
+
+void DataThread::Exist(DataWork work, Done<bool> done) {
+  Do<bool>(std::move(done), [inner = inner_.get(), work = std::move(work)](auto back) {
+    inner->mover.Exist(work, std::move(back));
+  });
+}
+
+void DataThread::Forget(const DataPlace& place) {
+  inner_->loop.Post([inner = inner_.get(), place] { inner->mover.Forget(place); });
+}
+
+void DataThread::KeepOnly(Left left) {
+  inner_->loop.Post(
+      [inner = inner_.get(), left = std::move(left)] { inner->mover.KeepOnly(left); });
+}
+
+std::int64_t DataThread::held_bytes() const { return inner_->mover.held_bytes(); }
+
+}  // namespace tidemill

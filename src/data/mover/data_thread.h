@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "base/log.h"
+#include "cloud/world.h"
+#include "data/item_data.h"
+#include "net/asio_loop.h"
+
+namespace tidemill {
+
+// ItemData on a thread of its own, with its own loop and its own connections to the stores: a disk
+// or a store that is slow holds up no heartbeat.
+class DataThread : public ItemData {
+ public:
+  struct Options {
+    std::string root;  // a folder of its own
+    CloudWorld world;
+  };
+  // The loop outlives it.
+  DataThread(AsioLoop& loop, Options options);
+  // What is under way ends.
+  ~DataThread() override;
+
+  DataFolders FoldersOf(JobId job) override;
+  void Fetch(const DataPlace& place, DataWork work, Done<void> done) override;
+  void Store(const DataPlace& place, DataWork work, OutputOwner owner, Done<void> done) override;
+  void Exist(DataWork work, Done<bool> done) override;
+  void Forget(const DataPlace& place) override;
+  void KeepOnly(Left left) override;
+  std::int64_t held_bytes() const override;
+
+ private:
+  struct Inner;
+  // Calls on the other thread, with a `done` that comes back to this one.
+  template <typename T, typename Call>
+  void Do(Done<T> done, Call call);
+
+  AsioLoop& loop_;
+  const std::shared_ptr<char> alive_ = std::make_shared<char>();
+  const std::unique_ptr<Inner> inner_;
+};
+
+}  // namespace tidemill

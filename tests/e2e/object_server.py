@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A private S3 server, which can be killed and started again with what it has stored."""
+
+import os
+import pathlib
+import subprocess
+import time
+import urllib.error
+import urllib.request
+
+from env import free_port
+from object_servers import VERSITYGW, build
+
+KEYS = {"ROOT_ACCESS_KEY": "test", "ROOT_SECRET_KEY": "test-secret"}
+
+
+class S3:
+    """Its buckets are folders: tests look at the files of objects there."""
+
+    def __init__(self, folder: pathlib.Path):
+        self.folder = folder / "s3"
+        self.folder.mkdir()
+        self.port = free_port()
+        self._program = build(VERSITYGW)
+        self._process = None
+
+    @property
+    def environment(self) -> dict:
+        """For agents, servers and command lines that are to use it."""
+        return {
+            "AWS_ACCESS_KEY_ID": "test",
+            "AWS_SECRET_ACCESS_KEY": "test-secret",
+            "AWS_REGION": "us-east-1",
+            "AWS_ENDPOINT_URL_S3": f"http://127.0.0.1:{self.port}",
+        }
+
+    def bucket(self, name: str) -> pathlib.Path:
+        """A new one, as the folder of its objects."""
+        path = self.folder / name
+        path.mkdir()
+        return path
+
+    def start(self) -> "S3":
+        command = [str(self._program), "--port", f"127.0.0.1:{self.port}", "--quiet"]
+        self._process = subprocess.Popen(
+            [*command, "posix", str(self.folder)],
+            env=dict(os.environ, **KEYS),
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        deadline = time.monotonic() + 30
+        while not self._answers():
+            assert time.monotonic() < deadline, "the S3 server does not answer"
+            time.sleep(0.02)
+        return self
+
+    def _answers(self) -> bool:
+        try:
+            urllib.request.urlopen(f"http://127.0.0.1:{self.port}/", timeout=1).close()
+        except urllib.error.HTTPError:
+            return True  # it refuses those without a signature
+        except OSError:
+            return False
+        return True
+
+    def kill9(self) -> None:
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait()
+            self._process = None
