@@ -5,10 +5,10 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <chrono>
 #include <cstring>
 
 #include "base/fd.h"
+#include "base/wall.h"
 
 namespace tidemill {
 namespace {
@@ -26,10 +26,7 @@ CloudWorld SystemWorld() {
     if (sign == variable.npos) continue;
     world.environment.emplace(variable.substr(0, sign), variable.substr(sign + 1));
   }
-  world.now_ms = [] {
-    const auto now = std::chrono::system_clock::now().time_since_epoch();
-    return std::chrono::duration_cast<std::chrono::milliseconds>(now).count();
-  };
+  world.now_ms = WallMs;
   return world;
 }
 

@@ -28,6 +28,7 @@
 #include "agent/shell/state_folder.h"
 #include "base/log.h"
 #include "base/random.h"
+#include "base/wall.h"
 #include "cloud/registry_role.h"
 #include "cloud/world.h"
 #include "data/mover/data_thread.h"
@@ -73,12 +74,6 @@ std::string InitPath(const Flags& flags) {
   std::error_code error;
   const auto self = std::filesystem::read_symlink("/proc/self/exe", error);
   return (self.parent_path() / "tidemill-init").string();
-}
-
-std::int64_t WallMs() {
-  return std::chrono::duration_cast<milliseconds>(
-             std::chrono::system_clock::now().time_since_epoch())
-      .count();
 }
 
 // "HOST=aws:REGION" or "HOST=google".

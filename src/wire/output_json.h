@@ -15,7 +15,8 @@ struct PointedFile {
 };
 
 // What says which attempt of an output folder counts:
-// {"job":"films/render-7","item":17,"round":0,"attempt":"0.1.12ab","files":[{"name":..,"bytes":..}]}
+//   {"job":"films/render-7","item":17,"round":0,"attempt":"0.1.12ab",
+//    "files":[{"name":"x.png","bytes":12}]}
 std::string FormatPointer(const OutputOwner& owner, const std::vector<PointedFile>& files);
 
 }  // namespace tidemill

@@ -1,42 +1,41 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "data/mover/data_thread.h"
 
-#include <thread>
 #include <utility>
 
 #include "base/random.h"
 #include "data/mover/mover.h"
+#include "net/loop_thread.h"
 #include "net/thread_pool.h"
 #include "objects/open.h"
 
 namespace tidemill {
 
-// All but `thread` and `loop.Post` belong to the thread.
+// All of it but Post belongs to the thread.
 struct DataThread::Inner {
   explicit Inner(Options options)
       : world(std::move(options.world)),
-        disk(loop, 2),
-        stores({loop, disk, random, world}),
+        disk(thread.loop(), 2),
+        stores({thread.loop(), disk, random, world}),
         mover(options.root,
               [this](std::string_view url) -> Result<DataMover::Found> {
                 TIDEMILL_TRY(ObjectStores::Place place, stores.Find(url));
                 return DataMover::Found{place.store, std::move(place.key)};
               }),
-        places(std::move(options.root)),
-        thread([this] { loop.Run(); }) {}
-  ~Inner() {
-    loop.Stop();
-    thread.join();
+        places(std::move(options.root)) {
+    thread.Start();
   }
+  ~Inner() { thread.Stop(); }
 
-  AsioLoop loop;
+  void Post(std::function<void()> call) { thread.loop().Post(std::move(call)); }
+
+  LoopThread thread;
   SystemRandom random;
   const CloudWorld world;
   ThreadPool disk;
   ObjectStores stores;
   DataMover mover;
   const DataPlaces places;  // constant: any thread
-  std::thread thread;
 };
 
 DataThread::DataThread(AsioLoop& loop, Options options)
@@ -52,7 +51,7 @@ void DataThread::Do(Done<T> done, Call call) {
       if (!alive.expired()) done(result);
     });
   };
-  inner_->loop.Post(
+  inner_->Post(
       [call = std::move(call), back = std::move(back)]() mutable { call(std::move(back)); });
 }
 
@@ -82,12 +81,11 @@ void DataThread::Exist(DataWork work, Done<bool> done) {
 }
 
 void DataThread::Forget(const DataPlace& place) {
-  inner_->loop.Post([inner = inner_.get(), place] { inner->mover.Forget(place); });
+  inner_->Post([inner = inner_.get(), place] { inner->mover.Forget(place); });
 }
 
 void DataThread::KeepOnly(Left left) {
-  inner_->loop.Post(
-      [inner = inner_.get(), left = std::move(left)] { inner->mover.KeepOnly(left); });
+  inner_->Post([inner = inner_.get(), left = std::move(left)] { inner->mover.KeepOnly(left); });
 }
 
 std::int64_t DataThread::held_bytes() const { return inner_->mover.held_bytes(); }
