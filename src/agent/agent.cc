@@ -40,7 +40,8 @@ Agent::Agent(AgentDeps deps, AgentOptions options)
       whole_(WholeOf(options_.shape)),
       work_(options_.run % kStarts * Work::kSeqs),
       catalog_(deps_, options_.limits, pass_),
-      logs_(deps_.logs),
+      tails_(deps_.logs),
+      logs_(tails_),
       pins_(deps_, pass_),
       slots_(deps_, options_, pins_, *this),
       health_(options_.limits),
@@ -116,6 +117,7 @@ void Agent::LoseSession() {
   work_.Clear();
   slots_.CloseAll();
   logs_.Clear();
+  tails_.Clear();
   progress_.Clear();
   if (leaving_) return left_();
   BeginSession({deps_.random.NewId<SessionId>(), {}});
@@ -142,11 +144,12 @@ void Agent::SayGoodbye() {
   if (std::exchange(goodbye_, true)) return;
   for (const Attempt& attempt : slots_.CloseAll()) {
     if (!work_.Runs(attempt.key)) continue;
-    work_.Finish(attempt.key, OutcomeOf(attempt, {.exit = 137}, Cause::kInterrupted));
+    work_.Finish(attempt.key, OutcomeOf(attempt, {.exit = 137}, Cause::kInterrupted, ""));
+    EndLog(attempt);
     logs_.Close(attempt);
   }
   for (const auto& [key, storing] : std::exchange(storing_, {})) {
-    if (work_.Runs(key)) Finish(storing.attempt, storing.end, Cause::kInterrupted);
+    if (work_.Runs(key)) Finish(storing.attempt, storing.end, Cause::kInterrupted, "");
   }
   GiveAllBack();
   deps_.loop.After(options_.limits.leave_time, InThisSession([this] { left_(); }));

@@ -21,6 +21,7 @@
 #include "agent/progress.h"
 #include "agent/slots.h"
 #include "agent/staged.h"
+#include "agent/tails.h"
 #include "agent/work.h"
 
 namespace tidemill {
@@ -114,13 +115,19 @@ class Agent : private SlotEvents {
   void OnOpenFailed(JobId job, const Error& error) override;
   void OnOpened(JobId job) override;
   void OnRoom() override;
-  Outcome OutcomeOf(const Attempt& attempt, const ItemEnd& end, Cause cause) const;
+  Outcome OutcomeOf(const Attempt& attempt, const ItemEnd& end, Cause cause,
+                    const std::string& tail) const;
   void Measure(const Attempt& attempt, const ItemEnd& end);
-  void Record(const Attempt& attempt, const ItemEnd& end, StopWhy why = StopWhy::kNone);
+  // `tail`: its last words.
+  void Record(const Attempt& attempt, const ItemEnd& end, StopWhy why, const std::string& tail);
   void OnRanOut(const Attempt& attempt);
   // Tells what became of an attempt.
-  void Finish(const Attempt& attempt, const ItemEnd& end, Cause cause, bool final = false);
+  void Finish(const Attempt& attempt, const ItemEnd& end, Cause cause, const std::string& tail,
+              bool final = false);
   void Strike(const Attempt& attempt, const std::string& reason);
+  std::string Masked(JobId job, std::string_view text) const;
+  void BeginLog(const Attempt& attempt);
+  std::string EndLog(const Attempt& attempt);
   void FailUnrun(const Attempt& attempt, int exit, const std::string& why);
 
   // --- data ---
@@ -162,6 +169,7 @@ class Agent : private SlotEvents {
 
   Work work_;
   Catalog catalog_;
+  Tails tails_;
   MaskedLogs logs_;
   ImagePins pins_;
   Slots slots_;

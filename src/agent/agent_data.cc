@@ -52,7 +52,7 @@ void Agent::LookForOutputs(const Attempt& attempt, const DataWork& work) {
                       if (!*exist) return Fetch(attempt, work);
                       if (!staged_.Take(attempt) || !work_.Runs(attempt.key)) return;
                       OnItemLog(attempt, "tidemill: it was not run: its output is there\n");
-                      Finish(attempt, {}, Cause::kSucceeded);
+                      Finish(attempt, {}, Cause::kSucceeded, "");
                       OnRoom();
                     }));
 }
@@ -138,7 +138,7 @@ void Agent::OnStored(const ItemKey& key, const Result<void>& stored) {
     deps_.data->Forget(over.attempt.place());
     logs_.Close(over.attempt);
   } else if (stored) {
-    Finish(over.attempt, over.end, Cause::kSucceeded);
+    Finish(over.attempt, over.end, Cause::kSucceeded, "");
   } else {
     OnNotStored(over, stored.error());
   }
@@ -146,9 +146,11 @@ void Agent::OnStored(const ItemKey& key, const Result<void>& stored) {
 }
 
 void Agent::OnNotStored(const Storing& storing, const Error& error) {
-  OnItemLog(storing.attempt, "tidemill: " + error.reason + "\n");
+  const std::string words = "tidemill: " + error.reason + "\n";
+  OnItemLog(storing.attempt, words);
   const bool is_items = error.code == Code::kInvalid || error.code == Code::kConflict;
-  Finish(storing.attempt, storing.end, is_items ? Cause::kRejectedOutput : Cause::kMachineFault);
+  Finish(storing.attempt, storing.end, is_items ? Cause::kRejectedOutput : Cause::kMachineFault,
+         words);
   if (is_items) return;
   Rest(storing.attempt.chunk.job, {.reason = "its output could not be stored: " + error.reason,
                                    .for_good = IsRefused(error.code)});

@@ -8,8 +8,17 @@
 #include "agent/run_tag.h"
 #include "base/limits.h"
 #include "model/retry.h"
+#include "report/signature.h"
 
 namespace tidemill {
+namespace {
+
+LogPlace PlaceOf(const Attempt& attempt) {
+  return {attempt.chunk.job, attempt.item, attempt.round, attempt.number};
+}
+
+}  // namespace
+
 // What is held of the job goes back, and for a while it is not tried here.
 void Agent::Rest(JobId job, Resting resting) {
   // A job that was paused for it and comes again was resumed by somebody: it is tried again soon.
@@ -114,7 +123,7 @@ void Agent::AdoptFound() {
     const std::optional<RunTag> run = ParseRunTag(tag);
     std::optional<Attempt> attempt = run ? work_.Resume(run->key) : std::nullopt;
     if (attempt) attempt->data = run->data;
-    if (attempt) logs_.Begin(*attempt, catalog_.JobOf(attempt->chunk.job).secrets);
+    if (attempt) BeginLog(*attempt);
     return attempt;
   };
   adoption.make = [this](const Need& need) { return WishFor(need); };
@@ -184,7 +193,7 @@ void Agent::RunStaged(const Need& need, const Need& resolved) {
 void Agent::Begin(const Attempt& attempt, const Need& need, int depth) {
   Result<ItemRun> run = catalog_.Make(attempt);
   if (run) {
-    logs_.Begin(attempt, catalog_.JobOf(attempt.chunk.job).secrets);
+    BeginLog(attempt);
     run->tag = FormatRunTag({attempt.key, attempt.data});
     slots_.Run(attempt, need, depth, *std::move(run));
   } else {
@@ -193,8 +202,20 @@ void Agent::Begin(const Attempt& attempt, const Need& need, int depth) {
 }
 
 void Agent::FailUnrun(const Attempt& attempt, int exit, const std::string& why) {
-  OnItemLog(attempt, "tidemill: " + why + "\n");
-  Record(attempt, {.how = ItemEnd::How::kNotStarted, .exit = exit});
+  const std::string words = "tidemill: " + why + "\n";
+  OnItemLog(attempt, words);
+  Record(attempt, {.how = ItemEnd::How::kNotStarted, .exit = exit}, StopWhy::kNone, words);
+}
+
+void Agent::BeginLog(const Attempt& attempt) {
+  logs_.Begin(attempt, catalog_.JobOf(attempt.chunk.job).secrets);
+  tails_.Begin(PlaceOf(attempt));
+}
+
+// It runs no more. Gives its last words.
+std::string Agent::EndLog(const Attempt& attempt) {
+  logs_.End(attempt);
+  return tails_.Take(PlaceOf(attempt));
 }
 
 // --- what the slots say ---
@@ -203,7 +224,8 @@ void Agent::OnItemLog(const Attempt& attempt, std::string_view bytes) {
   logs_.Append(attempt, bytes);
 }
 
-Outcome Agent::OutcomeOf(const Attempt& attempt, const ItemEnd& end, Cause cause) const {
+Outcome Agent::OutcomeOf(const Attempt& attempt, const ItemEnd& end, Cause cause,
+                         const std::string& tail) const {
   Outcome outcome;
   outcome.item = attempt.item;
   outcome.attempt = attempt.number;
@@ -214,18 +236,24 @@ Outcome Agent::OutcomeOf(const Attempt& attempt, const ItemEnd& end, Cause cause
   outcome.cpu_ms = end.cpu.count() / 1000;
   outcome.memory_bytes = end.memory_bytes;
   outcome.machine = options_.machine;
+  outcome.error = SignatureOf(
+      {.cause = cause, .exit = end.exit, .tail = tail, .item = catalog_.TextOf(attempt)});
+  outcome.result = Masked(attempt.chunk.job, end.result);
+  // What hides a secret may be longer than it was.
+  if (outcome.result.size() > kResultBytes) outcome.result.clear();
   return outcome;
 }
 
 // Ends an attempt that runs.
-void Agent::Record(const Attempt& attempt, const ItemEnd& end, StopWhy why) {
+void Agent::Record(const Attempt& attempt, const ItemEnd& end, StopWhy why,
+                   const std::string& tail) {
   const Verdict verdict = JudgeEnd(catalog_.JobOf(attempt.chunk.job).run, end, why);
   switch (verdict.next) {
     case Verdict::Next::kTell:
       if (verdict.cause == Cause::kSucceeded && HasOutputs(attempt)) {
         return StoreOutputs(attempt, end);
       }
-      return Finish(attempt, end, verdict.cause, verdict.final);
+      return Finish(attempt, end, verdict.cause, tail, verdict.final);
     case Verdict::Next::kBack:
       logs_.Close(attempt);
       return work_.Return(attempt.key);
@@ -236,9 +264,10 @@ void Agent::Record(const Attempt& attempt, const ItemEnd& end, StopWhy why) {
   }
 }
 
-void Agent::Finish(const Attempt& attempt, const ItemEnd& end, Cause cause, bool final) {
+void Agent::Finish(const Attempt& attempt, const ItemEnd& end, Cause cause,
+                   const std::string& tail, bool final) {
   logs_.Close(attempt);
-  work_.Finish(attempt.key, OutcomeOf(attempt, end, cause), final);
+  work_.Finish(attempt.key, OutcomeOf(attempt, end, cause, tail), final);
   if (cause == Cause::kOutOfMemory) OnRanOut(attempt);
   ForgetData(attempt);
 }
@@ -266,24 +295,28 @@ void Agent::Measure(const Attempt& attempt, const ItemEnd& end) {
 
 void Agent::OnItemProgress(const Attempt& attempt, std::int32_t permille, std::string_view note) {
   if (!work_.Runs(attempt.key)) return;
-  std::string text(note);
-  if (const auto& secrets = catalog_.JobOf(attempt.chunk.job).secrets; secrets != nullptr) {
-    MaskedText masked(secrets->masker());
-    text = masked.Feed(note);
-    text += masked.Flush();
-  }
-  progress_.Note(attempt, deps_.loop.Now(), {0, permille, std::move(text)});
+  progress_.Note(attempt, deps_.loop.Now(), {0, permille, Masked(attempt.chunk.job, note)});
+}
+
+// Without the secrets of the job.
+std::string Agent::Masked(JobId job, std::string_view text) const {
+  const auto& secrets = catalog_.JobOf(job).secrets;
+  if (secrets == nullptr || text.empty()) return std::string(text);
+  MaskedText masked(secrets->masker());
+  std::string hidden = masked.Feed(text);
+  return hidden += masked.Flush();
 }
 
 void Agent::OnItemEnd(const Attempt& attempt, const ItemEnd& end, StopWhy why) {
   progress_.Forget(attempt.key);
   if (work_.Runs(attempt.key)) {
-    logs_.End(attempt);
+    const std::string tail = EndLog(attempt);
     if (end.how != ItemEnd::How::kStopped && end.how != ItemEnd::How::kAmongOthers) {
       Measure(attempt, end);
     }
-    Record(attempt, end, why);
+    Record(attempt, end, why, tail);
   } else {  // its lease is gone
+    EndLog(attempt);
     logs_.Close(attempt);
   }
   if (!storing_.contains(attempt.key)) ForgetData(attempt);
@@ -292,7 +325,7 @@ void Agent::OnItemEnd(const Attempt& attempt, const ItemEnd& end, StopWhy why) {
 
 void Agent::OnItemsLost(const std::vector<Attempt>& attempts, const std::string& reason) {
   for (const Attempt& attempt : attempts) {
-    logs_.End(attempt);
+    EndLog(attempt);
     progress_.Forget(attempt.key);
     ForgetData(attempt);
     if (!work_.Runs(attempt.key)) continue;
@@ -314,7 +347,7 @@ void Agent::Strike(const Attempt& attempt, const std::string& reason) {
     return FailUnrun(attempt, 137, "its container ended under it again and again: " + reason);
   }
   OnItemLog(attempt, "tidemill: its container ended (" + reason + "); it begins anew\n");
-  work_.PutBack(attempt.key, OutcomeOf(attempt, {.exit = 137}, Cause::kMachineFault));
+  work_.PutBack(attempt.key, OutcomeOf(attempt, {.exit = 137}, Cause::kMachineFault, reason));
 }
 
 void Agent::OnOpenFailed(JobId job, const Error& error) {

@@ -185,12 +185,16 @@ ItemRun Catalog::MakeProgram(JobId job) const {
   return run;
 }
 
-ItemFacts Catalog::FactsOf(const Attempt& attempt) const {
-  const Entry& entry = JobOf(attempt.chunk.job);
+std::string_view Catalog::TextOf(const Attempt& attempt) const {
   const Items& items = *chunks_.at(attempt.chunk).value;
   const auto offset = static_cast<std::size_t>(attempt.key.offset);
+  return items.texts.empty() ? std::string_view() : items.texts.at(offset);
+}
+
+ItemFacts Catalog::FactsOf(const Attempt& attempt) const {
+  const Entry& entry = JobOf(attempt.chunk.job);
   ItemFacts facts;
-  facts.text = items.texts.empty() ? "" : items.texts.at(offset);
+  facts.text = TextOf(attempt);
   facts.index = attempt.item;
   facts.count = entry.items;
   facts.job = entry.id;

@@ -8,6 +8,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "agent/deps.h"
@@ -60,6 +61,8 @@ class Catalog {
   Result<ItemRun> Make(const Attempt& attempt) const;
   // What it reads and writes. kInvalid: likewise.
   Result<DataWork> DataOf(const Attempt& attempt) const;
+  // The item's text; empty in a bare range. After Get.
+  std::string_view TextOf(const Attempt& attempt) const;
 
  private:
   using Waiting = std::function<void(const Result<void>&)>;

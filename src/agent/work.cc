@@ -2,6 +2,7 @@
 #include "agent/work.h"
 
 #include <algorithm>
+#include <span>
 #include <utility>
 
 #include "base/limits.h"
@@ -32,6 +33,19 @@ void AddTo(Settlement& settlement, int offset, const Outcome& outcome) {
   if (outcome.cause == Cause::kSucceeded) return settlement.ok.Set(offset);
   settlement.back.Set(offset);
   settlement.begun.Set(offset);
+}
+
+// How many of these, from the first on, one report can carry: what programs send back may be much
+// more than the rest of it.
+std::size_t CountThatFit(const std::vector<Outcome>& rows) {
+  constexpr std::size_t kTexts = limits::kReportBytes / 2;  // the other half is for the numbers
+  std::size_t bytes = 0;
+  std::size_t count = 0;
+  for (; count < rows.size(); ++count) {
+    bytes += rows[count].error.size() + rows[count].result.size();
+    if (bytes > kTexts && count > 0) break;
+  }
+  return count;
 }
 
 Attempt AttemptAt(const Grant& grant, int offset, bool alone) {
@@ -240,16 +254,21 @@ Settlement Work::Close(Held& held) {
   settlement.lease = held.grant.lease.id;
   settlement.seq = first_seq_ + settlements_++ % kSeqs;
   settlement.back = held.back.Resized(limits::kItemsPerChunk);
-  settlement.final = held.final.Resized(limits::kItemsPerChunk);
-  for (const Outcome& outcome : held.ended) {
-    AddTo(settlement, static_cast<int>(outcome.item - held.grant.first_item), outcome);
+  settlement.final = Bits(limits::kItemsPerChunk);
+  const std::size_t count = CountThatFit(held.ended);
+  const std::span<const Outcome> told(held.ended.data(), count);
+  for (const Outcome& outcome : told) {
+    const auto offset = static_cast<int>(outcome.item - held.grant.first_item);
+    AddTo(settlement, offset, outcome);
+    if (!held.final.Get(offset)) continue;
+    settlement.final.Set(offset);
+    held.final.Clear(offset);
   }
-  if (!held.ended.empty()) settlement.body = EncodeBlock(held.ended);
-  held.ended.clear();
+  if (!told.empty()) settlement.body = EncodeBlock(told);
+  held.ended.erase(held.ended.begin(), held.ended.begin() + static_cast<std::ptrdiff_t>(count));
   held.back = Bits(held.back.length());
-  held.final = Bits(held.final.length());
   ++held.unsaid;
-  --ended_;
+  if (!held.has_news()) --ended_;
   return settlement;
 }
 
@@ -258,13 +277,14 @@ const std::deque<Settlement>& Work::Unsaid() {
   for (const Settlement& settlement : unsaid_) bytes += settlement.body.size();
   whole_ = false;
   for (auto& [id, held] : held_) {
-    if (!held.has_news()) continue;
-    if (bytes > kSaidBytes || unsaid_.size() >= limits::kSettlementsPerSync) {
-      whole_ = true;  // there is more: come again soon
-      break;
+    while (held.has_news()) {
+      if (bytes > kSaidBytes || unsaid_.size() >= limits::kSettlementsPerSync) {
+        whole_ = true;  // there is more: come again soon
+        return unsaid_;
+      }
+      unsaid_.push_back(Close(held));
+      bytes += unsaid_.back().body.size();
     }
-    unsaid_.push_back(Close(held));
-    bytes += unsaid_.back().body.size();
   }
   return unsaid_;
 }

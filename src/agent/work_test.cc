@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "agent/work.h"
 
+#include <cstdlib>
+
 #include <gtest/gtest.h>
 
+#include "base/limits.h"
 #include "report/block.h"
 
 namespace tidemill {
@@ -207,6 +210,40 @@ TEST(Work, OnesThatMustRunAloneComeFirst) {
   // It stays so as long as its lease is held.
   work.PutBack(alone.key);
   EXPECT_TRUE(work.Pick({kJob})->alone);
+}
+
+TEST(Work, SaysWhatIsTooLongForOneReportInSeveral) {
+  Work work(0);
+  constexpr int kItems = 300;
+  work.Add(MakeGrant(1, 0, Bits::All(kItems)));
+  work.MakeReady({1, 1});
+  for (int i = 0; i < kItems; ++i) {
+    const Attempt attempt = *work.Pick({kJob});
+    Outcome outcome = OutcomeOf(attempt, i % 2 == 0 ? Cause::kSucceeded : Cause::kFailed);
+    outcome.result.resize(kResultBytes);
+    // No two are alike, so that they cannot be packed.
+    for (char& c : outcome.result) c = static_cast<char>(std::rand());
+    work.Finish(attempt.key, outcome, i % 2 == 1);
+  }
+  const std::deque<Settlement> said = work.Unsaid();
+  EXPECT_GT(said.size(), 2u);
+  Bits told(limits::kItemsPerChunk);
+  Bits final(limits::kItemsPerChunk);
+  std::size_t rows = 0;
+  for (const Settlement& settlement : said) {
+    EXPECT_LE(settlement.body.size(), limits::kReportBytes);
+    EXPECT_TRUE((told & (settlement.ok | settlement.failed)).None());
+    EXPECT_TRUE((settlement.final - settlement.failed).None());
+    told |= settlement.ok | settlement.failed;
+    final |= settlement.final;
+    rows += DecodeBlock(settlement.body).value().size();
+  }
+  EXPECT_EQ(told.Count(), kItems);
+  EXPECT_EQ(final.Count(), kItems / 2);
+  EXPECT_EQ(rows, std::size_t{kItems});
+  work.Heard(said.size());
+  EXPECT_EQ(work.leases(), 0u);
+  EXPECT_FALSE(work.has_news());
 }
 
 TEST(Work, SaysNothingMoreOfALeaseThatIsGone) {

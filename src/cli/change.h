@@ -13,8 +13,12 @@ namespace tidemill::cli {
 int CancelJob(const Context& context, const std::string& job);
 int PauseJob(const Context& context, const std::string& job);
 int ResumeJob(const Context& context, const std::string& job);
-// These items, or if there are none all that have failed.
-int RetryJob(const Context& context, const std::string& job,
-             const std::vector<std::int64_t>& items);
+// Neither: all that have failed.
+struct RetryFlags {
+  std::string job;
+  std::vector<std::int64_t> items = {};
+  int group = 0;  // the number of one of `tidemill failures`; 0: none
+};
+int RetryJob(const Context& context, const RetryFlags& flags);
 
 }  // namespace tidemill::cli

@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "cli/failures.h"
 #include "cli/format.h"
 #include "cli/machines.h"
 #include "cli/table.h"
@@ -87,11 +88,10 @@ std::string NextStep(const JobCounts& shown) {
   const std::string id = PublicId(shown.job);
   switch (shown.job.state) {
     case JobState::kPaused:
-      return "Look:   tidemill items " + id + " --state failed\nThen:   tidemill resume " + id;
+      return "Look:   tidemill failures " + id + "\nThen:   tidemill resume " + id;
     case JobState::kFinished:
       if (shown.counts.failed == 0) return "Look:   tidemill usage " + id;
-      return "Look:   tidemill items " + id + " --state failed\nThen:   tidemill retry " + id +
-             " --failed";
+      return "Look:   tidemill failures " + id + "\nThen:   tidemill retry " + id + " --failed";
     case JobState::kCancelled:
       return "";
     default:
@@ -119,6 +119,17 @@ void PrintTroubles(const Context& context, const JobCounts& shown) {
   }
 }
 
+// Only for the eye: what does not come is not shown.
+void PrintGroups(const Context& context, const JobCounts& shown) {
+  constexpr std::size_t kMost = 3;
+  if (shown.counts.failed == 0) return;
+  const auto failures = FetchFailures(context.client, PublicId(shown.job));
+  if (!failures) return;
+  for (const std::string& line : GroupLines(*failures, kMost)) {
+    context.console.Line(Clip(line, context.console.columns));
+  }
+}
+
 void PrintJob(const Context& context, const JobCounts& shown) {
   const Console& console = context.console;
   const Job& job = shown.job;
@@ -143,6 +154,7 @@ void PrintJob(const Context& context, const JobCounts& shown) {
        ClockText(job.created_ms, now, context.around.zone_s) + ", " + AgoText(job.created_ms, now));
   if (job.round > 0) line("retried", job.round == 1 ? "once" : Thousands(job.round) + " times");
   PrintTroubles(context, shown);
+  PrintGroups(context, shown);
   const std::string next = NextStep(shown);
   if (!next.empty()) console.Line(next);
 }

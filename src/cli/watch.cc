@@ -5,6 +5,8 @@
 #include <optional>
 #include <utility>
 
+#include "cli/failures.h"
+#include "cli/format.h"
 #include "cli/watch_view.h"
 #include "wire/job_json.h"
 #include "wire/machine_json.h"
@@ -24,6 +26,8 @@ constexpr std::int64_t kStatsEveryMs = 10'000;
 constexpr int kMostMachines = 200;
 // A server that is being replaced is back sooner than this.
 constexpr std::int64_t kLongestSilenceMs = 5 * 60 * 1000;
+
+constexpr std::size_t kGroupsShown = 3;
 
 constexpr Patience kOnce{.busy = {}, .away = {}};
 
@@ -114,11 +118,16 @@ class Watcher {
     return *std::move(stats);
   }
 
-  // Of the items that failed; empty if nobody knows.
-  std::string FinalCauses() {
-    if (view_.last().counts.failed == 0) return "";
-    const auto stats = FetchStats();
-    return stats ? CausesText(FailuresOf(stats->outcomes)) : "";
+  // Of the items that failed; none if nobody knows.
+  std::vector<std::string> FinalFailures() {
+    std::vector<std::string> lines;
+    if (view_.last().counts.failed == 0) return lines;
+    const auto failures = FetchFailures(context_.client, job_, kOnce);
+    if (!failures) return lines;
+    for (const std::string& line : GroupLines(*failures, kGroupsShown)) {
+      lines.push_back(Clip(line, context_.console.columns));
+    }
+    return lines;
   }
 
   std::optional<int> Miss(const Error& error) {
@@ -162,7 +171,7 @@ class Watcher {
       if (saw_it_run_ && last.job.round == 0) {
         took = context_.around.now_ms() - last.job.created_ms;
       }
-      context_.console.Line(EndText(last, took, FinalCauses()));
+      context_.console.Line(EndText(last, took, FinalFailures()));
     }
     return ExitOf(last);
   }

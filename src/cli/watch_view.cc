@@ -203,7 +203,7 @@ bool WatchView::TakeChanged() {
 }
 
 std::string EndText(const JobCounts& ended, std::optional<std::int64_t> took_ms,
-                    const std::string& causes) {
+                    const std::vector<std::string>& failures) {
   const Counts& counts = ended.counts;
   const std::string id = PublicId(ended.job);
   std::string text = id + " " + std::string(JobStateName(ended.job.state)) + ": ";
@@ -215,8 +215,8 @@ std::string EndText(const JobCounts& ended, std::optional<std::int64_t> took_ms,
     if (counts.cancelled > 0) text += ", " + Thousands(counts.cancelled) + " cancelled";
   }
   if (took_ms) text += ", in " + DurationText(*took_ms);
-  if (!causes.empty()) text += "\nCauses:  " + causes;
-  if (counts.failed > 0) text += "\nLook:  tidemill items " + id + " --state failed";
+  for (const std::string& line : failures) text += "\n" + line;
+  if (counts.failed > 0) text += "\nLook:  tidemill failures " + id;
   return text;
 }
 

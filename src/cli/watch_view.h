@@ -60,10 +60,10 @@ class WatchView {
 // "━━━━━╺━━━" of so many columns, in the two colours of what is done and what is not.
 std::string Bar(std::int64_t done, std::int64_t total, std::size_t width, bool colours);
 
-// How a job that has ended is told, with the next command to type: a line or a few. `causes` are
-// those of the items that failed; empty: nobody knows.
+// How a job that has ended is told, with the next command to type: a line or a few. `failures` are
+// lines about the items that failed; none: nobody knows.
 std::string EndText(const JobCounts& ended, std::optional<std::int64_t> took_ms,
-                    const std::string& causes);
+                    const std::vector<std::string>& failures);
 // 0, 1 or 6
 int ExitOf(const JobCounts& ended);
 

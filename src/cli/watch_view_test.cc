@@ -193,17 +193,17 @@ TEST(Bar, IsFullOnlyWhenAllIsDone) {
 TEST(EndText, NamesTheNextStepIfItemsFailed) {
   JobCounts ended = Answer(98, 2, 0, 0);
   ended.job.state = JobState::kFinished;
-  EXPECT_EQ(EndText(ended, 9'000, "out of memory 2"),
+  EXPECT_EQ(EndText(ended, 9'000, {"  1  2 items: out of memory (items 3, 4)"}),
             "render-7 finished: 98 succeeded, 2 failed, in 9 s\n"
-            "Causes:  out of memory 2\n"
-            "Look:  tidemill items render-7 --state failed");
+            "  1  2 items: out of memory (items 3, 4)\n"
+            "Look:  tidemill failures render-7");
   EXPECT_EQ(ExitOf(ended), kFailed);
   ended.counts = {100, 100, 0, 0, 0, 0};
-  EXPECT_EQ(EndText(ended, {}, ""), "render-7 finished: all 100 items succeeded");
+  EXPECT_EQ(EndText(ended, {}, {}), "render-7 finished: all 100 items succeeded");
   EXPECT_EQ(ExitOf(ended), kDone);
   ended.job.state = JobState::kCancelled;
   ended.counts = {100, 90, 0, 0, 0, 10};
-  EXPECT_EQ(EndText(ended, {}, ""), "render-7 cancelled: 90 succeeded, 0 failed, 10 cancelled");
+  EXPECT_EQ(EndText(ended, {}, {}), "render-7 cancelled: 90 succeeded, 0 failed, 10 cancelled");
   EXPECT_EQ(ExitOf(ended), kCancelled);
 }
 

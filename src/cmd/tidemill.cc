@@ -23,21 +23,27 @@
 #include "cli/change.h"
 #include "cli/client.h"
 #include "cli/console.h"
+#include "cli/failures.h"
+#include "cli/history.h"
 #include "cli/items.h"
 #include "cli/jobs.h"
 #include "cli/locate.h"
 #include "cli/logs.h"
 #include "cli/machines.h"
+#include "cli/results.h"
 #include "cli/submit.h"
 #include "cli/target.h"
 #include "cli/up.h"
 #include "cli/usage.h"
 #include "cli/watch.h"
+#include "cloud/world.h"
 #include "cmd/access_commands.h"
 #include "cmd/command_list.h"
 #include "net/asio_loop.h"
 #include "net/http.h"
+#include "net/thread_pool.h"
 #include "net/tls.h"
+#include "objects/open.h"
 #include "wire/nearest.h"
 
 namespace tidemill::cli {
@@ -47,7 +53,9 @@ struct Flags {
   CommonFlags common;
   std::string job;
   bool failed = false;
-  std::vector<std::int64_t> item_numbers;
+  RetryFlags retry;
+  ResultsFlags results;
+  HistoryFlags history;
   std::string state_folder;
   JobsFlags jobs;
   ItemsFlags items;
@@ -141,6 +149,7 @@ class CommandLine {
     AddUp();
     AddSubmit();
     AddReads();
+    AddHistory();
     AddLogs();
     AddChanges();
     Add("machines", "List the machines that have joined.", "machines",
@@ -256,8 +265,43 @@ class CommandLine {
     items->add_option("--limit", flags_.items.limit, "At most so many; 50 unless told")
         ->option_text("N")
         ->check(CLI::Range(std::int64_t{1}, limits::kItemsPerJob));
+    AddJob("failures", "Say why items failed: those that failed alike are one group.",
+           "failures render-7", [this](const Context& c) { return ShowFailures(c, flags_.job); });
+    CLI::App* const results = AddJob("results", "Write what became of every attempt, as a table.",
+                                     "results render-7 -o results.csv", [this](const Context& c) {
+                                       flags_.results.job = flags_.job;
+                                       return WriteResults(c, flags_.results);
+                                     });
+    results
+        ->add_option("-o,--output", flags_.results.out,
+                     "A file that ends with .csv, .jsonl or .jsonl.zst; - is standard output")
+        ->required()
+        ->option_text("FILE");
     AddJob("usage", "What a job's items ask for, what they take, and what to ask for.",
            "usage render-7", [this](const Context& c) { return ShowUsage(c, flags_.job); });
+  }
+
+  void AddHistory() {
+    CLI::App* const group =
+        list_.AddGroup("history", "Jobs whose server is gone, as their ledger tells them.",
+                       "history open s3://bucket/jobs/films/render-7");
+    CLI::App* const open =
+        list_.AddHere(group, "open", "Show a job without a server: its state, counts and failures.",
+                      "history open s3://bucket/jobs/films/render-7 -o results.csv",
+                      [this](const Console& console, const Surroundings& around) {
+                        AsioLoop loop;
+                        ThreadPool pool(loop, 1);
+                        SystemRandom random;
+                        const CloudWorld world = SystemWorld();
+                        ObjectStores objects({loop, pool, random, world});
+                        return OpenHistory(loop, objects, console, around, flags_.history);
+                      });
+    open->add_option("URL", flags_.history.url, "The job's folder: s3://, gs:// or file://")
+        ->required()
+        ->option_text(" ");
+    open->add_option("-o,--output", flags_.history.out,
+                     "Write its results, too: .csv, .jsonl, .jsonl.zst; - is standard output")
+        ->option_text("FILE");
   }
 
   void AddLogs() {
@@ -282,17 +326,27 @@ class CommandLine {
            [this](const Context& c) { return PauseJob(c, flags_.job); });
     AddJob("resume", "Go on with a paused job.", "resume render-7",
            [this](const Context& c) { return ResumeJob(c, flags_.job); });
-    CLI::App* const retry =
-        AddJob("retry", "Run items that are done once more.", "retry render-7 --failed",
-               [this](const Context& c) { return RetryJob(c, flags_.job, flags_.item_numbers); });
+    CLI::App* const retry = AddJob("retry", "Run items that are done once more.",
+                                   "retry render-7 --failed", [this](const Context& c) {
+                                     flags_.retry.job = flags_.job;
+                                     return RetryJob(c, flags_.retry);
+                                   });
     auto* const failed = retry->add_flag("--failed", flags_.failed, "All that have failed");
     failed->option_text(" ");
-    auto* const some = retry->add_option("--item", flags_.item_numbers, "These; may be repeated")
-                           ->option_text("N");
-    failed->excludes(some);
+    auto* const some =
+        retry->add_option("--items,--item", flags_.retry.items, "These, as 3,17; may be repeated")
+            ->delimiter(',')
+            ->option_text("N,N");
+    auto* const group =
+        retry->add_option("--group", flags_.retry.group, "Those of a group of tidemill failures")
+            ->option_text("N")
+            ->check(CLI::PositiveNumber);
+    failed->excludes(some)->excludes(group);
+    some->excludes(group);
     list_.SetMissing([this]() -> std::string {
-      if (flags_.failed || !flags_.item_numbers.empty()) return "";
-      return "which items?  --failed for all that have failed, or --item N";
+      const RetryFlags& retry_flags = flags_.retry;
+      if (flags_.failed || !retry_flags.items.empty() || retry_flags.group > 0) return "";
+      return "which items?  --failed for all that have failed, --group N, or --items N,N";
     });
   }
 

@@ -14,6 +14,7 @@
 #include <fstream>
 #include <iterator>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -35,6 +36,7 @@
 #include "registry/registries.h"
 #include "server/http/listen.h"
 #include "server/http/service.h"
+#include "server/ledger/writer.h"
 #include "server/server.h"
 #include "store/check.h"
 #include "store/postgres/postgres_store.h"
@@ -212,14 +214,17 @@ int Serve(const Flags& flags) {
                                           Reply<std::string> reply) {
     registries.ResolveDigest(image, std::move(login), std::move(reply));
   };
+  LedgerWriter ledger(server.deps(), store, objects, {.objects = flags.objects});
   Service service({loop, server, random, log}, options);
   if (auto started = service.Start(); !started) {
     std::fprintf(stderr, "tidemill-server: cannot listen on %s: %s\n", flags.listen.c_str(),
                  started.error().reason.c_str());
     return kFailed;
   }
-  loop.OnSignal({SIGTERM, SIGINT}, [&service](int signal) {
+  if (!flags.objects.empty()) ledger.Start();
+  loop.OnSignal({SIGTERM, SIGINT}, [&service, &ledger](int signal) {
     if (service.stopping()) std::_Exit(128 + signal);
+    ledger.Stop();
     service.Stop();
   });
   if (!flags.tls_cert.empty()) {

@@ -93,6 +93,8 @@ struct ItemEnd {
   Duration duration{};
   Duration cpu{};
   std::int64_t memory_bytes = 0;  // the peak
+  // In a loop: what its program sent back, as JSON of at most kResultBytes; empty: nothing.
+  std::string result = {};
   bool operator==(const ItemEnd&) const = default;
 };
 

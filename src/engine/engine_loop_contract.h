@@ -60,6 +60,17 @@ TEST_P(LoopEngineTest, GivesBatchesToAProgramThatStays) {
   EXPECT_EQ(events_.logs.size(), kItems / 10);
 }
 
+TEST_P(LoopEngineTest, PassesOnWhatItsProgramSendsBack) {
+  OpenLoop("2");
+  Give(1, "give");
+  Give(2, "ok");
+  Give(3, "give");
+  RunUntilEnds(3);
+  EXPECT_EQ(EndOf(1).result, "{\"number\":10001}");
+  EXPECT_EQ(EndOf(2).result, "");
+  EXPECT_EQ(EndOf(3).result, "{\"number\":10003}");
+}
+
 TEST_P(LoopEngineTest, FailsTheItemThatADyingProgramHeldAndStartsItAgain) {
   OpenLoop();
   Give(1, "ok");

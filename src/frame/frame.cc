@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "frame/bytes.h"
+#include "frame/json.h"
 #include "frame/text.h"
 
 namespace tidemill::frame {
@@ -56,7 +57,7 @@ std::optional<Lengths> LengthsOf(Reader::Side side, Kind kind) {
       if (!to_init) return Lengths{0, kPayloadToAgent};
       break;
     case Kind::kEnd:
-      if (!to_init) return Lengths{kEndBytes, kEndBytes};
+      if (!to_init) return Lengths{kEndBytes, kEndBytes + kResultBytes};
       break;
     case Kind::kProgress:
       if (!to_init) return Lengths{kProgressBytes, kProgressBytes + kNoteBytes};
@@ -71,6 +72,11 @@ std::optional<Lengths> LengthsOf(Reader::Side side, Kind kind) {
 bool HasNoNumber(Kind kind) {
   return kind == Kind::kHello || kind == Kind::kProgram || kind == Kind::kNoMore ||
          kind == Kind::kQuit;
+}
+
+bool IsJson(std::string_view text) {
+  JsonReader reader(text);
+  return reader.Skip() && reader.AtEnd();
 }
 
 bool Between(std::int32_t value, std::int32_t least, std::int32_t most) {
@@ -167,7 +173,8 @@ std::string EncodeLog(std::uint64_t number, std::string_view bytes) {
 }
 
 std::string EncodeEnd(std::uint64_t number, const End& end) {
-  std::string out = Header(Kind::kEnd, number, kEndBytes);
+  const std::string_view result = std::string_view(end.result).substr(0, kResultBytes);
+  std::string out = Header(Kind::kEnd, number, kEndBytes + result.size());
   Put(out, end.exit);
   Put(out, end.signal);
   Put(out, end.error);
@@ -178,11 +185,12 @@ std::string EncodeEnd(std::uint64_t number, const End& end) {
   Put(out, end.duration_us);
   Put(out, end.cpu_us);
   Put(out, end.memory_bytes);
+  out.append(result);
   return out;
 }
 
 std::optional<End> DecodeEnd(std::string_view payload) {
-  if (payload.size() != kEndBytes) return std::nullopt;
+  if (payload.size() < kEndBytes || payload.size() > kEndBytes + kResultBytes) return std::nullopt;
   End end;
   end.exit = Take<std::int32_t>(payload);
   end.signal = Take<std::int32_t>(payload);
@@ -198,6 +206,8 @@ std::optional<End> DecodeEnd(std::string_view payload) {
   end.duration_us = Take<std::int64_t>(payload);
   end.cpu_us = Take<std::int64_t>(payload);
   end.memory_bytes = Take<std::int64_t>(payload);
+  end.result = payload;
+  if (!payload.empty() && !IsJson(payload)) return std::nullopt;
   if ((flags & ~kAllFlags) != 0) return std::nullopt;
   if (!Between(end.exit, 0, kExitMost) || !Between(end.signal, 0, kSignalMost) ||
       !Between(end.error, 0, kErrorMost)) {

@@ -198,12 +198,15 @@ struct End {
   std::int64_t duration_us = 0;
   std::int64_t cpu_us = 0;
   std::int64_t memory_bytes = 0;  // of its largest process
+  std::string result = {};        // in a loop: what its program sent back, as JSON; empty: nothing
   bool operator==(const End&) const = default;
 };
+// Of a result: a row in a table, not a file.
+inline constexpr std::size_t kResultBytes = 4096;
 std::string EncodeEnd(std::uint64_t number, const End& end);
-// Nothing for a payload that no true End has: a number out of its range or below 0, two of exit,
-// signal and error at once, no_secrets without an error, out_of_memory of what succeeded or was
-// ended by us, an unknown flag.
+// Nothing for a payload that no true End has: a result that is too long or no JSON, a number out of
+// its range or below 0, two of exit, signal and error at once, no_secrets without an error,
+// out_of_memory of what succeeded or was ended by us, an unknown flag.
 std::optional<End> DecodeEnd(std::string_view payload);
 
 // How far a run is.

@@ -96,6 +96,8 @@ End AnyEnd() {
     end.out_of_memory = end.exit + end.signal != 0;
     end.among_others = !end.out_of_memory;
   }
+  end.result = *rc::gen::elementOf(
+      std::vector<std::string>{"", "1", "{\"a\":[]}", "\"" + std::string(4094, 'x') + "\""});
   end.start_ms = AnyTime();
   end.duration_us = AnyTime();
   end.cpu_us = AnyTime();
@@ -355,6 +357,10 @@ TEST(End, IsRefusedWhenItCannotBeTrue) {
   EXPECT_TRUE(refused({.duration_us = -1}));
   EXPECT_TRUE(refused({.cpu_us = -1}));
   EXPECT_TRUE(refused({.memory_bytes = -1}));
+  EXPECT_FALSE(refused({.result = "null"}));
+  EXPECT_TRUE(refused({.result = "{"}));
+  EXPECT_TRUE(refused({.result = "1 2"}));
+  EXPECT_TRUE(refused({.result = "\"\xff\""}));
 }
 
 TEST(End, IsRefusedWithAFlagThatNobodyKnows) {

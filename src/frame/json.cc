@@ -175,6 +175,14 @@ bool JsonReader::Skip() {
   }
 }
 
+bool JsonReader::Raw(std::string& out) {
+  SkipSpace();
+  const std::string_view before = rest_;
+  if (!Skip()) return false;
+  out = before.substr(0, before.size() - rest_.size());
+  return true;
+}
+
 bool JsonReader::AtEnd() {
   SkipSpace();
   return !failed_ && rest_.empty();

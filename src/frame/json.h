@@ -47,6 +47,8 @@ class JsonReader {
   bool Whole(std::uint64_t& out);
   // Any value.
   bool Skip();
+  // The same, as its text.
+  bool Raw(std::string& out);
   // Nothing follows, and nothing was wrong.
   bool AtEnd();
 

@@ -30,6 +30,9 @@ bool TakeResult(JsonReader& reader, ItemResult& result) {
       has_error = true;
       return reader.Text(result.error);
     }
+    if (name == "result" && result.result.empty()) {
+      return reader.Raw(result.result) && result.result.size() <= frame::kResultBytes;
+    }
     return false;
   });
   return good && has_item;

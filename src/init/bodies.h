@@ -15,10 +15,12 @@ struct ItemResult {
   std::uint64_t item = 0;  // as the program was given it
   std::int32_t exit = 0;
   std::string error = {};
+  std::string result = {};  // any JSON
   bool operator==(const ItemResult&) const = default;
 };
-// Of {"results":[{"item":17},{"item":18,"exit":3,"error":"text"}]}, or of nothing at all. Nothing:
-// it is no such body; a member that nobody knows is a mistake, too.
+// Of {"results":[{"item":17,"result":{"score":0.5}},{"item":18,"exit":3,"error":"text"}]}, or of
+// nothing at all. Nothing: it is no such body; a member that nobody knows is a mistake, too, and so
+// is a result of more than frame::kResultBytes.
 std::optional<std::vector<ItemResult>> ReadResults(std::string_view body);
 
 struct ItemProgress {

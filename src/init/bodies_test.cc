@@ -12,6 +12,12 @@ TEST(Results, AreReadAsTheyAreDefined) {
   ASSERT_TRUE(results);
   EXPECT_EQ(*results, (std::vector<ItemResult>{{17, 0, ""}, {18, 3, "te\nxt"}}));
   EXPECT_EQ(ReadResults("")->size(), 0U);
+  EXPECT_EQ((*ReadResults(R"({"results":[{"item":1,"result": {"a":[1, "]"]} }]})"))[0].result,
+            R"({"a":[1, "]"]})");
+  EXPECT_EQ((*ReadResults(R"({"results":[{"result":0.5,"item":1}]})"))[0].result, "0.5");
+  const std::string most = "{\"results\":[{\"item\":1,\"result\":\"" + std::string(4094, 'x');
+  EXPECT_TRUE(ReadResults(most + "\"}]}"));
+  EXPECT_FALSE(ReadResults(most + "x\"}]}"));
   EXPECT_EQ(ReadResults("{}")->size(), 0U);
   EXPECT_EQ(ReadResults(R"({"results":[]})")->size(), 0U);
 }
@@ -22,6 +28,8 @@ TEST(Results, AreRefusedIfTheyAreNone) {
         R"({"results":[{}]})", R"({"results":[{"item":"17"}]})", R"({"results":[{"item":-1}]})",
         R"({"results":[{"item":1,"exit":256}]})", R"({"results":[{"item":1,"exit":-1}]})",
         R"({"results":[{"item":1,"erorr":"x"}]})", R"({"results":[{"item":1,"item":2}]})",
+        R"({"results":[{"item":1,"result":{"a":}}]})", R"({"results":[{"item":1,"result":}]})",
+        R"({"results":[{"item":1,"result":1,"result":2}]})",
         R"({"results":[{"item":1,"error":null}]})", R"({"results":[]}x)",
         R"({"results":[],"results":[]})"}) {
     EXPECT_FALSE(ReadResults(bad)) << bad;

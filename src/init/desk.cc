@@ -200,7 +200,8 @@ std::optional<HttpAnswer> Desk::Settle(std::string_view body) {
   if (!results) {
     return HttpProblem(400,
                        "the body is empty or {\"results\":[{\"item\":NUMBER,\"exit\":0 to 255,"
-                       "\"error\":TEXT}]}; exit and error may be left out");
+                       "\"error\":TEXT,\"result\":JSON of at most 4096 bytes}]}; exit, error and "
+                       "result may be left out");
   }
   if (results->empty()) return std::nullopt;
   std::vector<std::uint64_t> names;
@@ -222,7 +223,8 @@ std::optional<HttpAnswer> Desk::Settle(std::string_view body) {
                    .start_ms = item.start_ms,
                    .duration_us = std::max<std::int64_t>(0, now_us - item.taken_us),
                    .cpu_us = cpu_us,
-                   .memory_bytes = MemoryNow(now_us)};
+                   .memory_bytes = MemoryNow(now_us),
+                   .result = result.result};
     end.out_of_memory =
         Failed(end) && !item.timed_out && !item.stopped && oom_kills > item.oom_kills;
     link_.PutEnd({item.number, item.tag}, end);

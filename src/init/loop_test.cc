@@ -84,6 +84,19 @@ TEST(LoopMode, HandsOverItemsAndTakesTheirResults) {
   }
 }
 
+TEST(LoopMode, PassesOnAResultAndRefusesOneThatIsTooLong) {
+  LoopInit init;
+  init.LoadProbe();
+  init.Item(1, "give");
+  init.Item(2, "much");
+  init.TakeEnds(2);
+  EXPECT_EQ(init.ends[1].result, "{\"number\":1001}");
+  EXPECT_EQ(init.ends[1].exit, 0);
+  // Its program does not know what to do about the answer, and ends holding it.
+  EXPECT_EQ(init.ends[2].result, "");
+  EXPECT_NE(init.ends[2].exit + init.ends[2].signal, 0);
+}
+
 TEST(LoopMode, FailsTheItemThatItsProgramHeldAndStartsItAgain) {
   LoopInit init;
   init.LoadProbe();

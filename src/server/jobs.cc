@@ -156,6 +156,19 @@ void Jobs::Retry(JobId id, ReopenWhich which, Reply<Reopened> reply) {
       std::move(reply));
 }
 
+void Jobs::RetryGroup(JobId id, FailureKey group, Reply<Reopened> reply) {
+  Change<Reopened>(
+      id,
+      [id, group = std::move(group)](Store& store) -> Result<Reopened> {
+        ReopenWhich which;
+        TIDEMILL_TRY(which.failed_of, FindFailed(store, id, group));
+        if (!which.failed_of.empty()) return store.ReopenJob(id, which);
+        TIDEMILL_TRY(const Job job, store.FindJob(id));
+        return Reopened{.items = 0, .round = job.round};
+      },
+      std::move(reply));
+}
+
 void Jobs::List(JobFilter filter, Reply<std::vector<Job>> reply) {
   Ask<std::vector<Job>>([filter](Store& store) { return store.ListJobs(filter); },
                         std::move(reply));

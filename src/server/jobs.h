@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "server/deps.h"
+#include "server/failures.h"
 #include "server/items.h"
 #include "server/stats.h"
 
@@ -64,6 +65,8 @@ class Jobs {
   void Resume(JobId id, Reply<Job> reply);
   void Cancel(JobId id, Reply<Job> reply);
   void Retry(JobId id, ReopenWhich which, Reply<Reopened> reply);
+  // Those that have failed so by then.
+  void RetryGroup(JobId id, FailureKey group, Reply<Reopened> reply);
 
   void List(JobFilter filter, Reply<std::vector<Job>> reply);
   // Counts as Show has them; those of a job that is over are counted once.

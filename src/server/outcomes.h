@@ -14,6 +14,10 @@ namespace tidemill {
 // Reports as they are rolled up. Borrows their bodies.
 std::vector<ReportToRoll> ToRoll(const std::vector<Report>& reports);
 
+// All attempts at the items of a chunk that are known, by item, then round, then attempt; which of
+// them are their item's last word.
+std::vector<BelievedRows::Row> RowsOf(const ChunkHistory& history);
+
 // What is known of the attempts at the items of a chunk: from reports only what they settled, and
 // what was rolled up before. A block that cannot be read says nothing.
 class ChunkOutcomes {

@@ -138,6 +138,17 @@ TEST_P(StoreTest, ReopeningFreesWhatHasFailed) {
   EXPECT_EQ(StateOf(job), JobState::kFinished);
 }
 
+TEST_P(StoreTest, ReopeningSomeOfAChunkFreesThoseOfThemThatHaveFailed) {
+  const JobId job = Sealed({.chunks = {4, 4}});
+  RunAll(job, Items({1, 3}));
+  EXPECT_EQ(Must(store().ReopenJob(job, {.failed_of = {{7, Items({1})}}})), (Reopened{0, 0}));
+  EXPECT_EQ(Must(store().ReopenJob(job, {.failed_of = {{0, Items({0, 1})}, {1, Items({3})}}})),
+            (Reopened{2, 1}));
+  EXPECT_EQ(ChunkOf(job).failed, In(4, {3}));
+  EXPECT_EQ(ChunkOf(job, 1).failed, In(4, {1}));
+  EXPECT_EQ(CountsOf(job).waiting, 2);
+}
+
 TEST_P(StoreTest, ReopeningByItemFreesThoseThatAreDone) {
   const JobId job = Sealed({.chunks = {4, 4, 4}});
   const Lease lease = Take(Joined(), job, 4);

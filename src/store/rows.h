@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -28,8 +29,11 @@ struct NewPart {
   std::int64_t range_items = 0;       // or this many items that are nothing but their numbers
 };
 
+// Either of these; neither: all that have failed.
 struct ReopenWhich {
-  std::vector<std::int64_t> items;  // those of them that are done; empty: all that have failed
+  std::vector<std::int64_t> items = {};  // those of them that are done
+  // By chunk, those of them that have failed: a million items are a hundred kilobytes of it.
+  std::map<std::int32_t, Bits> failed_of = {};
 };
 
 struct Reopened {

@@ -58,6 +58,11 @@ bool IsOver(const Chunk& chunk) {
 }
 
 Bits ItemsToReopen(const Chunk& chunk, const ReopenWhich& which) {
+  if (!which.failed_of.empty()) {
+    const auto found = which.failed_of.find(chunk.key.chunk);
+    if (found == which.failed_of.end()) return Bits(chunk.length());
+    return found->second.Resized(chunk.length()) & chunk.failed;
+  }
   if (which.items.empty()) return chunk.failed;
   Bits items(chunk.length());
   for (const std::int64_t item : which.items) {

@@ -8,6 +8,7 @@
 #include "store/blame_contract.h"
 #include "store/exchange_contract.h"
 #include "store/jobs_contract.h"
+#include "store/ledger_contract.h"
 #include "store/loss_contract.h"
 #include "store/machines_contract.h"
 #include "store/pass_contract.h"

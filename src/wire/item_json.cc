@@ -115,6 +115,13 @@ Result<ItemPage> ParseItems(std::string_view body) {
   return page;
 }
 
+void AppendItemLine(std::string& out, std::int64_t item, std::string_view text) {
+  out.push_back('{');
+  json::AppendNumber(out, "item", item);
+  json::AppendText(out, "text", text);
+  out.append("}\n");
+}
+
 std::string FormatPlace(const ItemPlace& place) {
   return std::to_string(place.chunk) + "." + std::to_string(place.offset);
 }

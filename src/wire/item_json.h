@@ -15,6 +15,9 @@ namespace tidemill {
 std::string FormatItems(const ItemPage& page);
 Result<ItemPage> ParseItems(std::string_view body);
 
+// One item as a line of a job's ledger.
+void AppendItemLine(std::string& out, std::int64_t item, std::string_view text);
+
 // Where a page begins, as a word that only we read.
 std::string FormatPlace(const ItemPlace& place);
 std::optional<ItemPlace> ParsePlace(std::string_view text);

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/limits.h"
+#include "report/signature.h"
 #include "wire/json.h"
 #include "wire/spec_value.h"
 #include "wire/time.h"
@@ -92,26 +93,47 @@ Result<std::int32_t> ParseSeal(std::string_view body) {
   return static_cast<std::int32_t>(parts);
 }
 
-Result<std::vector<std::int64_t>> ParseRetry(std::string_view body) {
+namespace {
+
+Result<FailureKey> ReadFailureKey(const Value& value, const Path& path) {
+  TIDEMILL_TRY(const Fields fields, Fields::Of(value, path));
+  TIDEMILL_TRY_VOID(fields.Only({"signature", "cause"}));
+  FailureKey key;
+  TIDEMILL_TRY(key.signature, fields.Text("signature", {.most_bytes = kSignatureBytes}));
+  TIDEMILL_TRY(const std::string_view name, fields.Text("cause", {.most_bytes = 32}));
+  const auto cause = ParseCause(name);
+  if (!cause) return json::Wrong(fields.In("cause"), "is no cause");
+  key.cause = *cause;
+  return key;
+}
+
+}  // namespace
+
+Result<RetryRequest> ParseRetry(std::string_view body) {
   TIDEMILL_TRY(const Value value, json::Parse(body));
   TIDEMILL_TRY(const Fields fields, Fields::Of(value, {}));
-  TIDEMILL_TRY_VOID(fields.Only({"failed", "items"}));
+  TIDEMILL_TRY_VOID(fields.Only({"failed", "items", "group"}));
   TIDEMILL_TRY(const bool failed, fields.Flag("failed", false));
   TIDEMILL_TRY(const Value* array, fields.Array("items", kMostRetryItems));
-  std::vector<std::int64_t> items;
-  if (failed == (array != nullptr)) {
-    return json::Wrong({}, "say either \"failed\": true or which \"items\"");
+  const Value* group = fields.Find("group");
+  RetryRequest retry;
+  if ((failed ? 1 : 0) + (array != nullptr ? 1 : 0) + (group != nullptr ? 1 : 0) != 1) {
+    return json::Wrong({}, "say either \"failed\": true, or which \"items\", or which \"group\"");
   }
-  if (failed) return items;
+  if (failed) return retry;
+  if (group != nullptr) {
+    TIDEMILL_TRY(retry.group, ReadFailureKey(*group, fields.In("group")));
+    return retry;
+  }
   const Path in_array = fields.In("items");
   if (array->empty()) return json::Wrong(in_array, "must not be empty");
   for (const Value& element : *array) {
-    const Path path{&in_array, {}, items.size()};
+    const Path path{&in_array, {}, retry.items.size()};
     TIDEMILL_TRY(const std::int64_t item,
                  json::IntOf(element, path, {.least = 0, .most = limits::kItemsPerJob - 1}));
-    items.push_back(item);
+    retry.items.push_back(item);
   }
-  return items;
+  return retry;
 }
 
 Result<void> ParseNothing(std::string_view body) {

@@ -9,6 +9,7 @@
 
 #include "base/result.h"
 #include "model/job.h"
+#include "report/failure_groups.h"
 
 // What people's programs say about jobs, as the bodies of the calls under /v1/jobs. They are read
 // strictly: a field that is not known is an error that names the nearest one. In answers such a
@@ -22,9 +23,14 @@ Result<NewJob> ParseNewJob(std::string_view body);
 Result<std::int64_t> ParseRange(std::string_view body);
 // POST .../seal: the number of parts.
 Result<std::int32_t> ParseSeal(std::string_view body);
-// POST .../retry: these items, or if there are none all that have failed.
+// POST .../retry: these items, or those that have failed alike, or else all that have failed.
 inline constexpr std::size_t kMostRetryItems = 10'000;
-Result<std::vector<std::int64_t>> ParseRetry(std::string_view body);
+struct RetryRequest {
+  std::vector<std::int64_t> items = {};
+  std::optional<FailureKey> group = {};
+  bool operator==(const RetryRequest&) const = default;
+};
+Result<RetryRequest> ParseRetry(std::string_view body);
 // Nothing, or an object without fields.
 Result<void> ParseNothing(std::string_view body);
 

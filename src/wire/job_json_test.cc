@@ -139,11 +139,15 @@ TEST(JobJson, APlaceComesBackAsItWent) {
 }
 
 TEST(JobJson, ARetryNamesEitherTheFailedOrItems) {
-  EXPECT_TRUE(ParseRetry(R"({"failed":true})")->empty());
-  EXPECT_EQ(*ParseRetry(R"({"items":[4,2]})"), (std::vector<std::int64_t>{4, 2}));
+  EXPECT_EQ(*ParseRetry(R"({"failed":true})"), RetryRequest());
+  EXPECT_EQ(*ParseRetry(R"({"items":[4,2]})"), (RetryRequest{.items = {4, 2}}));
+  EXPECT_EQ(*ParseRetry(R"({"group":{"signature":"a b","cause":"timeout"}})"),
+            (RetryRequest{.group = FailureKey{"a b", Cause::kTimeout}}));
   for (const char* body :
        {"{}", R"({"failed":false})", R"({"failed":true,"items":[1]})", R"({"items":[]})",
-        R"({"items":[-1]})", R"({"items":[1.5]})", R"({"items":[100000000]})", R"({"item":[1]})"}) {
+        R"({"items":[-1]})", R"({"items":[1.5]})", R"({"items":[100000000]})", R"({"item":[1]})",
+        R"({"group":{}})", R"({"group":{"signature":"a","cause":"b"}})", R"({"group":1})",
+        R"({"group":{"signature":"a","cause":"failed"},"failed":true})"}) {
     EXPECT_FALSE(ParseRetry(body)) << body;
   }
   std::string many = "{\"items\":[0";

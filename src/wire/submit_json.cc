@@ -55,10 +55,16 @@ std::string FormatRange(std::int64_t items) { return "{\"range\":" + std::to_str
 
 std::string FormatSeal(std::int64_t parts) { return "{\"parts\":" + std::to_string(parts) + "}"; }
 
-std::string FormatRetry(const std::vector<std::int64_t>& items) {
-  if (items.empty()) return "{\"failed\":true}";
+std::string FormatRetry(const RetryRequest& retry) {
+  if (retry.group) {
+    std::string out = "{\"group\":{";
+    json::AppendText(out, "signature", retry.group->signature);
+    json::AppendText(out, "cause", CauseName(retry.group->cause));
+    return out + "}}";
+  }
+  if (retry.items.empty()) return "{\"failed\":true}";
   std::string out = "{\"items\":[";
-  for (const std::int64_t item : items) {
+  for (const std::int64_t item : retry.items) {
     if (out.back() != '[') out.push_back(',');
     out += std::to_string(item);
   }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "wire/job_json.h"
 
 // What the command line sends about jobs. The other ends are the parsers of job_json.h.
 namespace tidemill {
@@ -29,7 +30,7 @@ std::string FormatNewJob(std::string_view key, std::string_view document);
 std::string FormatRange(std::int64_t items);
 // POST .../seal
 std::string FormatSeal(std::int64_t parts);
-// POST .../retry: these items, or if there are none all that have failed.
-std::string FormatRetry(const std::vector<std::int64_t>& items);
+// POST .../retry
+std::string FormatRetry(const RetryRequest& retry);
 
 }  // namespace tidemill

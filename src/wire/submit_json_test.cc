@@ -42,8 +42,11 @@ TEST(SubmitJson, IsWhatTheServerReads) {
   EXPECT_EQ(job->spec.name, "n");
   EXPECT_EQ(ParseRange(FormatRange(17)), 17);
   EXPECT_EQ(ParseSeal(FormatSeal(3)), 3);
-  EXPECT_TRUE(ParseRetry(FormatRetry({}))->empty());
-  EXPECT_EQ(*ParseRetry(FormatRetry({4, 7})), (std::vector<std::int64_t>{4, 7}));
+  for (const RetryRequest& retry :
+       {RetryRequest(), RetryRequest{.items = {4, 7}},
+        RetryRequest{.group = FailureKey{"no '...' at \"x\"", Cause::kFailed}}}) {
+    EXPECT_EQ(*ParseRetry(FormatRetry(retry)), retry);
+  }
 }
 
 }  // namespace

@@ -127,7 +127,10 @@ def test_a_job_from_its_draft_to_its_end(client):
     assert stats["slowest"][0] == {"item": 4, "duration_ms": 104}
     assert len(stats["largest"]) == 5 and stats["unreadable"] == 0
 
-    assert client.ok("POST", f"{path}/retry", {"failed": True}) == {"items": 1, "round": 1}
+    [group] = client.ok("GET", f"{path}/failures")["groups"]
+    assert len(client.ok("GET", f"{path}/outcomes")["outcomes"]) == 5
+    same = {"group": {"signature": group["signature"], "cause": group["cause"]}}
+    assert client.ok("POST", f"{path}/retry", same) == {"items": 1, "round": 1}
     assert client.ok("POST", f"{path}/retry", {"items": [0, 1]}) == {"items": 2, "round": 2}
     lease = agent.lease()
     assert lease["round"] >= 1

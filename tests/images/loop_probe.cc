@@ -12,6 +12,7 @@
 //   progress    says 0.5 and "half", then a result
 //   leave       leaves a process and a file in the scratch folder, then a result
 //   grow        takes memory until it is killed
+//   give        a result that has one    much      the same, and it is too long
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -158,6 +159,12 @@ std::string Do(Client& client, const Item& item) {
                 "{\"item\":" + item.number + ",\"fraction\":0.5,\"note\":\"half\"}");
   }
   if (verb == "leave") Leave();
+  if (verb == "give") {
+    return "{\"item\":" + item.number + ",\"result\":{\"number\":" + item.number + "}}";
+  }
+  if (verb == "much") {
+    return "{\"item\":" + item.number + ",\"result\":\"" + std::string(4096, 'x') + "\"}";
+  }
   if (verb != "fail") return "{\"item\":" + item.number + "}";
   return "{\"item\":" + item.number + ",\"exit\":" + rest + ",\"error\":\"it failed\"}";
 }

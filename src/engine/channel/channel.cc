@@ -287,6 +287,7 @@ std::string Channel::TakeEnd(const frame::Frame& frame, std::size_t at) {
     if (const std::string wrong = WrongWith(*end, run); !wrong.empty()) return wrong;
   }
   if (end->among_others && !is_loop_) return "others beside a run that was alone";
+  if (!end->result.empty() && !is_loop_) return "a result, which only a loop's program sends";
   const std::string program = run.program;
   sent_bytes_ -= run.bytes;
   runs_.erase(runs_.begin() + static_cast<std::ptrdiff_t>(at));

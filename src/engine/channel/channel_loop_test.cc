@@ -102,10 +102,13 @@ TEST_F(ChannelLoopTest, TakesEndsInAnyOrder) {
   EXPECT_EQ(Heard(frame::Kind::kItem), 4U);
   EXPECT_EQ(heard_[frame::Kind::kProgram], 1U);
   Say(frame::EncodeLog(4, "x") + frame::EncodeProgress(2, {500, "half"}) + EndOf(3) +
-      EndOf(1, {.signal = 9, .among_others = true}) + EndOf(4, {.exit = 2}) + EndOf(2));
+      EndOf(1, {.signal = 9, .among_others = true}) + EndOf(4, {.exit = 2}) +
+      EndOf(2, {.result = "{}"}));
   RunUntilEnds(4);
   EXPECT_EQ(Numbers(), (std::vector<std::uint64_t>{3, 1, 4, 2}));
   EXPECT_EQ(events_.ends[1].how, How::kAmongOthers);
+  EXPECT_EQ(events_.ends[0].result, "");
+  EXPECT_EQ(events_.ends[3].result, "{}");
   EXPECT_EQ(events_.logs[4], "x");
   EXPECT_EQ(events_.progress, (std::vector<std::string>{"2 500 half"}));
 }

@@ -134,6 +134,8 @@ std::vector<Evil> WrongFrames() {
       {"a note that is no text", Scene::kTwo, frame::EncodeProgress(1, {.note = "\xff\xfe"})},
       {"a note that is too long", Scene::kTwo, Raw(19, 4 + 201, 1, string(205, '\0'))},
       {"others where there are none", Scene::kTwo, End({.signal = 9, .among_others = true})},
+      {"a result of a process", Scene::kTwo, End({.result = "1"})},
+      {"a result that is too long", Scene::kTwo, Raw(kEnd, 48 + 4097, 1)},
       {"out of memory and well", Scene::kTwo, Flags(16)},
       {"kind 127", Scene::kTwo, Raw(127, 4, 1, "abcd")},
       {"kind 128", Scene::kTwo, Raw(128, 0, 1)},

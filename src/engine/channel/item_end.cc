@@ -3,6 +3,8 @@
 
 #include <cerrno>
 
+#include "model/outcome.h"
+
 namespace tidemill {
 namespace {
 
@@ -24,6 +26,8 @@ ItemEnd::How HowOf(const frame::End& end) {
 
 }  // namespace
 
+static_assert(frame::kResultBytes == kResultBytes);
+
 ItemEnd ItemEndOf(std::uint64_t number, const frame::End& end) {
   // 127 would say that there is no such program.
   const int error = end.no_secrets ? EIO : end.error;
@@ -34,6 +38,7 @@ ItemEnd ItemEndOf(std::uint64_t number, const frame::End& end) {
   item.duration = Duration(end.duration_us);
   item.cpu = Duration(end.cpu_us);
   item.memory_bytes = end.memory_bytes;
+  item.result = end.result;
   return item;
 }
 

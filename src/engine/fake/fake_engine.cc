@@ -111,11 +111,12 @@ class FakeEngine::FakeContainer : public Container {
       if (is_late) return EndFirst(number, ItemEnd::How::kTimedOut, 143);
       const bool runs_out = memory_bytes_ > 0 && play.memory_bytes > memory_bytes_;
       if (runs_out) return EndFirst(number, ItemEnd::How::kOutOfMemory, 137);
-      EndFirst(number, ItemEnd::How::kExited, play.exit);
+      EndFirst(number, ItemEnd::How::kExited, play.exit, play.result);
     });
   }
 
-  void EndFirst(std::uint64_t number, ItemEnd::How how, std::int32_t exit) {
+  void EndFirst(std::uint64_t number, ItemEnd::How how, std::int32_t exit,
+                const std::string& result = {}) {
     if (runs_.empty() || runs_.front().run.number != number) return;
     const TimePoint began = runs_.front().began;
     const bool ran = began != TimePoint{};
@@ -125,6 +126,7 @@ class FakeEngine::FakeContainer : public Container {
       end.start_ms = 1 + began.time_since_epoch().count() / 1000;
       end.duration = end.cpu = std::max(state_->loop.Now() - began, Duration(1));
       end.memory_bytes = 1 << 20;
+      end.result = result;
     }
     // Last: it may destroy this container.
     BeginNext();

@@ -19,6 +19,7 @@ struct FakeRun {
   std::string log = {};
   std::int64_t memory_bytes = 1 << 20;  // that it needs: with less it runs out of memory
   bool ends_container = false;          // instead of ending by itself
+  std::string result = {};              // what a loop's program sends back
   bool hangs = false;                   // and init with it: neither its timeout nor Stop ends it
 };
 

@@ -20,6 +20,7 @@ Api::Api(Server& server, Random& random, Log& log, ApiOptions options)
   AddAgentRoutes(router_, state_);
   AddJobRoutes(router_, state_);
   AddItemRoutes(router_, state_);
+  AddResultRoutes(router_, state_);
   AddMachineRoutes(router_, state_);
   AddAccessRoutes(router_, state_);
   AddSecretRoutes(router_, state_);

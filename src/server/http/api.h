@@ -72,6 +72,7 @@ class Api {
 // Each adds the routes of one kind.
 void AddJobRoutes(Router& router, ApiState& state);
 void AddItemRoutes(Router& router, ApiState& state);
+void AddResultRoutes(Router& router, ApiState& state);
 void AddMachineRoutes(Router& router, ApiState& state);
 void AddAgentRoutes(Router& router, ApiState& state);
 void AddAccessRoutes(Router& router, ApiState& state);

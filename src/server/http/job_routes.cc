@@ -168,12 +168,13 @@ void SealJob(ApiState& state, JobId job, Call call) {
 }
 
 void Retry(ApiState& state, JobId job, Call call) {
-  auto items = ParseRetry(call.request.body);
-  if (!items) return call.respond(ProblemAnswer(items.error()));
+  auto retry = ParseRetry(call.request.body);
+  if (!retry) return call.respond(ProblemAnswer(retry.error()));
   state.people.Pass<Reopened>(
       call.request.peer,
-      [&state, job, items = *std::move(items)](Reply<Reopened> done) {
-        state.server.jobs().Retry(job, ReopenWhich{items}, std::move(done));
+      [&state, job, retry = *std::move(retry)](Reply<Reopened> done) {
+        if (retry.group) return state.server.jobs().RetryGroup(job, *retry.group, std::move(done));
+        state.server.jobs().Retry(job, {.items = retry.items}, std::move(done));
       },
       AnswerWith<Reopened>(state.log, std::move(call.respond), [](const Reopened& reopened) {
         return JsonAnswer(FormatReopened(reopened.items, reopened.round));

@@ -180,7 +180,9 @@ Result<Reopened> MemoryStore::ReopenJob(JobId id, const ReopenWhich& which) {
       if (report.chunk == chunk.key) report.ended -= items;
     }
     for (auto& [key, stat] : stats_) {
-      if (stat.chunk == chunk.key) stat.ended -= items;
+      if (stat.chunk != chunk.key) continue;
+      stat.ended -= items;
+      ledgered_.erase(key);
     }
     for (const int offset : items.Indexes()) tries_.erase({id, chunk.first_item + offset});
   }
@@ -279,6 +281,7 @@ Result<RolledUp> MemoryStore::RollUp(int limit, const RollUpMaker& make) {
       stat.block = std::move(text.block);
       stat.summary = std::move(text.summary);
       stats_[{chunk.key, chunk.round}] = std::move(stat);
+      ledgered_.erase({chunk.key, chunk.round});
       stored.rolled = true;
       ++rolled.chunks;
       rolled.reports += static_cast<std::int64_t>(reports.size());

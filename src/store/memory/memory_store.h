@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "store/access_store.h"
+#include "store/ledger_store.h"
 #include "store/retries.h"
 #include "store/rules.h"
 #include "store/store.h"
@@ -21,7 +22,7 @@ namespace tidemill {
 
 // The store as maps: for the simulator, and as the plain statement of what a store must do. It goes
 // through every row where a real one has an index. Any thread; nothing survives it.
-class MemoryStore : public Store, public AccessStore {
+class MemoryStore : public Store, public AccessStore, public LedgerStore {
  public:
   // `clock_us` is the store's own clock, since 1970.
   explicit MemoryStore(std::function<std::int64_t()> clock_us) : clock_us_(std::move(clock_us)) {}
@@ -69,6 +70,12 @@ class MemoryStore : public Store, public AccessStore {
   Result<ChangeMark> ReadChange() override;
   Result<void> Announce() override;
   Result<StoreState> Dump(std::optional<JobId> only, Bodies bodies) override;
+
+  Result<std::vector<LedgerJob>> ListLedgerJobs(JobId after, int limit) override;
+  Result<void> MarkLedgerItems(JobId id, std::int32_t chunks) override;
+  Result<void> MarkLedgerState(JobId id, JobState state, std::int32_t round) override;
+  Result<std::vector<ChunkStat>> ListLedgerStats(int limit) override;
+  Result<void> MarkLedgerStat(const ChunkStat& stat) override;
 
   Result<Project> PutProject(const std::string& name, const ProjectLimits& limits) override;
   Result<Project> FindProject(const std::string& name) override;
@@ -160,6 +167,13 @@ class MemoryStore : public Store, public AccessStore {
   TryRows tries_;
   std::map<std::pair<LeaseId, std::int32_t>, Report> reports_;
   std::map<std::pair<ChunkKey, std::int32_t>, ChunkStat> stats_;
+  struct LedgerMarks {
+    std::int32_t chunks = 0;
+    int state = -1;
+    std::int32_t round = -1;
+  };
+  std::map<JobId, LedgerMarks> ledger_;
+  std::set<std::pair<ChunkKey, std::int32_t>> ledgered_;  // of stats_
   std::int64_t change_ = 0;
   std::map<std::string, Project> projects_ = {
       {std::string(kDefaultProject), {std::string(kDefaultProject), {}, 0}}};

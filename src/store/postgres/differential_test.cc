@@ -252,6 +252,8 @@ class Differential {
     ReopenWhich which;
     if (Chance(0.5)) {
       for (int i = Below(8); i >= 0; --i) which.items.push_back(Below(100) - 1);
+    } else if (Chance(0.5)) {
+      for (int i = Below(3); i >= 0; --i) which.failed_of[Below(3)] = Bits::All(1 + Below(30));
     }
     const auto reopened =
         Both("ReopenJob", [&](Store& store) { return store.ReopenJob(id, which); });

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "store/access_store.h"
+#include "store/ledger_store.h"
 #include "store/postgres/connection.h"
 #include "store/store.h"
 
@@ -24,7 +25,7 @@ struct PostgresOptions {
 //
 // Transactions take their locks in one order, so that none can wait in a circle:
 // sessions, leases, chunks, job; each ascending by id. Grants only ever skip what is locked.
-class PostgresStore : public Store, public AccessStore {
+class PostgresStore : public Store, public AccessStore, public LedgerStore {
  public:
   explicit PostgresStore(PostgresOptions options) : options_(std::move(options)) {}
 
@@ -75,6 +76,12 @@ class PostgresStore : public Store, public AccessStore {
   Result<ChangeMark> ReadChange() override;
   Result<void> Announce() override;
   Result<StoreState> Dump(std::optional<JobId> only, Bodies bodies) override;
+
+  Result<std::vector<LedgerJob>> ListLedgerJobs(JobId after, int limit) override;
+  Result<void> MarkLedgerItems(JobId id, std::int32_t chunks) override;
+  Result<void> MarkLedgerState(JobId id, JobState state, std::int32_t round) override;
+  Result<std::vector<ChunkStat>> ListLedgerStats(int limit) override;
+  Result<void> MarkLedgerStat(const ChunkStat& stat) override;
 
   Result<Project> PutProject(const std::string& name, const ProjectLimits& limits) override;
   Result<Project> FindProject(const std::string& name) override;

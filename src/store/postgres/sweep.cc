@@ -54,8 +54,8 @@ const Statement kEndFinished{
 const Statement kLockChunksToReopen{
     "lock_chunks_to_reopen",
     "select " TIDEMILL_CHUNK_COLUMNS
-    " from chunk c where c.job_id = $1 and (case when cardinality($2) = 0 then bit_count(failed) > "
-    "0"
+    " from chunk c where c.job_id = $1 and (case when cardinality($3) > 0 then c.chunk = any ($3)"
+    " when cardinality($2) = 0 then bit_count(failed) > 0"
     " else exists (select 1 from unnest($2) i (item)"
     " where i.item >= c.first_item and i.item < c.first_item + length(c.done)) end)"
     " order by c.chunk for no key update"};
@@ -66,10 +66,10 @@ const Statement kReopenReports{
     "reopen_reports",
     "update report r set ended = r.ended & ~ k.items from unnest($2, $3) k (chunk, items)"
     " where r.job_id = $1 and r.chunk = k.chunk"};
-const Statement kReopenStats{
-    "reopen_stats",
-    "update chunk_stat s set ended = s.ended & ~ k.items from unnest($2, $3) k (chunk, items)"
-    " where s.job_id = $1 and s.chunk = k.chunk"};
+const Statement kReopenStats{"reopen_stats",
+                             "update chunk_stat s set ended = s.ended & ~ k.items, ledgered = false"
+                             " from unnest($2, $3) k (chunk, items)"
+                             " where s.job_id = $1 and s.chunk = k.chunk"};
 const Statement kReopenTries{
     "reopen_tries",
     "delete from item_try t using unnest($2, $3) k (first_item, items)"
@@ -144,9 +144,12 @@ Result<Swept> PostgresStore::SweepJob(JobId id) {
 }
 
 Result<Reopened> PostgresStore::ReopenJob(JobId id, const ReopenWhich& which) {
+  std::vector<std::int32_t> named;
+  for (const auto& [chunk, items] : which.failed_of) named.push_back(chunk);
   return Transact<Reopened>([&](Transaction& transaction) -> Result<Reopened> {
     TIDEMILL_TRY(const Rows rows,
-                 transaction.One(kLockChunksToReopen, Params().Big(id.number).Bigs(which.items)));
+                 transaction.One(kLockChunksToReopen,
+                                 Params().Big(id.number).Bigs(which.items).Ints(named)));
     TIDEMILL_TRY(const Rows job_rows, transaction.One(kLockJob, Params().Big(id.number)));
     if (job_rows.empty()) return NoSuchJob(id);
     const Job job = ReadFirst(job_rows, ReadJob);

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/attempts.h"
+
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "server/outcomes.h"
+#include "submit/cut.h"
+
+namespace tidemill {
+namespace {
+
+constexpr int kChunksAtOnce = 64;
+// Of a page; one row has at most 64 KiB of item and 4 KiB of result.
+constexpr std::size_t kPageBytes = 4 << 20;
+// Chunks without any attempt are passed over by the thousand; those with some are unpacked.
+constexpr int kHistoriesAtOnce = 64;
+
+class PageMaker {
+ public:
+  PageMaker(Store& store, const AttemptsRequest& request) : store_(store), request_(request) {}
+
+  Result<OutcomePage> Make() {
+    TIDEMILL_TRY_VOID(store_.FindJob(request_.job));
+    ChunkFilter filter{.from = request_.after.chunk, .state = {}, .limit = kChunksAtOnce};
+    while (true) {
+      TIDEMILL_TRY(const std::vector<Chunk> chunks, store_.ListChunks(request_.job, filter));
+      for (const Chunk& chunk : chunks) {
+        TIDEMILL_TRY(const bool more, Add(chunk));
+        if (!more) return std::move(page_);
+      }
+      if (static_cast<int>(chunks.size()) < filter.limit) return std::move(page_);
+      filter.from = chunks.back().key.chunk + 1;
+    }
+  }
+
+ private:
+  // False when the page is full.
+  Result<bool> Add(const Chunk& chunk) {
+    if (histories_++ == kHistoriesAtOnce) {
+      page_.next = OutcomePlace{.chunk = chunk.key.chunk};
+      return false;
+    }
+    TIDEMILL_TRY(const ChunkHistory history, store_.FindHistory(chunk.key));
+    std::vector<BelievedRows::Row> rows = RowsOf(history);
+    std::vector<std::string> texts;
+    bool have_texts = false;
+    for (BelievedRows::Row& row : rows) {
+      if (IsPassed(chunk, row.outcome)) continue;
+      const bool full =
+          static_cast<int>(page_.rows.size()) >= request_.limit || bytes_ >= kPageBytes;
+      // An attempt that was interrupted has the number of the next one: they stay together.
+      if (full && !IsLast(row.outcome)) {
+        page_.next = PlaceBefore(chunk);
+        return false;
+      }
+      if (!std::exchange(have_texts, true)) {
+        TIDEMILL_TRY(texts, TextsOf(chunk));
+      }
+      const auto offset = static_cast<std::size_t>(row.outcome.item - chunk.first_item);
+      Push(chunk, std::move(row), offset < texts.size() ? texts[offset] : std::string());
+    }
+    return true;
+  }
+
+  bool IsPassed(const Chunk& chunk, const Outcome& row) const {
+    const OutcomePlace& after = request_.after;
+    return chunk.key.chunk == after.chunk && std::tie(row.item, row.round, row.attempt) <=
+                                                 std::tie(after.item, after.round, after.attempt);
+  }
+
+  bool IsLast(const Outcome& row) const {
+    return last_ && std::tie(last_->item, last_->round, last_->attempt) ==
+                        std::tie(row.item, row.round, row.attempt);
+  }
+
+  Result<std::vector<std::string>> TextsOf(const Chunk& chunk) {
+    TIDEMILL_TRY(const ChunkItems packed, store_.FindItems(chunk.key));
+    if (packed.body.empty()) return std::vector<std::string>();
+    return UnpackItems(packed.body, packed.length);
+  }
+
+  void Push(const Chunk& chunk, BelievedRows::Row&& row, std::string text) {
+    constexpr std::size_t kRest = 300;  // of a row as JSON
+    last_ = {chunk.key.chunk, row.outcome.item, row.outcome.round, row.outcome.attempt};
+    bytes_ += kRest + text.size() + row.outcome.result.size();
+    page_.rows.push_back({std::move(row.outcome), std::move(text), row.ended});
+  }
+
+  // Behind the last row, or at the beginning of a chunk of which there is none.
+  OutcomePlace PlaceBefore(const Chunk& chunk) const {
+    return last_ && last_->chunk == chunk.key.chunk ? *last_
+                                                    : OutcomePlace{.chunk = chunk.key.chunk};
+  }
+
+  Store& store_;
+  const AttemptsRequest& request_;
+  OutcomePage page_;
+  std::optional<OutcomePlace> last_;
+  std::size_t bytes_ = 0;
+  int histories_ = 0;
+};
+
+}  // namespace
+
+Result<OutcomePage> ListAttempts(Store& store, const AttemptsRequest& request) {
+  return PageMaker(store, request).Make();
+}
+
+}  // namespace tidemill

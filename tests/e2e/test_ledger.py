@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A job's record in the object store outlives its database, and others read it without us."""
+
+import contextlib
+import json
+import os
+import sys
+
+import beside
+import duckdb
+import pandas
+import pytest
+from agents import Agent, submit
+from cli import Cli
+from env import free_port, wait_until
+from load import wait_for_end
+from object_servers import VERSITYGW, build
+
+KEYS = {"AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test-secret"}
+
+
+class Bucket:
+    def __init__(self, folder, port):
+        self.folder = folder / "bucket"
+        self.variables = {
+            **KEYS,
+            "AWS_REGION": "us-east-1",
+            "AWS_ENDPOINT_URL_S3": f"http://127.0.0.1:{port}",
+        }
+
+    def files(self, pattern):
+        return sorted(self.folder.glob(pattern))
+
+
+@pytest.fixture
+def bucket(tmp_path, monkeypatch):
+    """A bucket of a strict S3 server; the servers of the test find it by their environment."""
+    folder, port = tmp_path / "s3", free_port()
+    (folder / "bucket").mkdir(parents=True)
+    program = [
+        str(build(VERSITYGW)),
+        "--port",
+        f"127.0.0.1:{port}",
+        "--quiet",
+        "posix",
+        str(folder),
+    ]
+    keys = {"ROOT_ACCESS_KEY": "test", "ROOT_SECRET_KEY": "test-secret"}
+    found = Bucket(folder, port)
+    for name, value in found.variables.items():
+        monkeypatch.setenv(name, value)
+    with beside.server(program, port, dict(os.environ, **keys)):
+        yield found
+
+
+@contextlib.contextmanager
+def running(agent):
+    try:
+        yield agent.start()
+    finally:
+        agent.kill9()
+
+
+def written(bucket, job):
+    path = bucket.folder / f"deep/jobs/default/{job}/ledger/job.json"
+    return json.loads(path.read_text()) if path.exists() else {}
+
+
+def ends_in_the_bucket(bucket, job, round_=0):
+    def over():
+        told = written(bucket, job)
+        return told.get("state") == "finished" and told["round"] == round_
+
+    wait_until("the job's end in the bucket", over, 60)
+
+
+def test_a_job_outlives_its_database(env, bucket):
+    server = env.server("--objects", "s3://bucket/deep", "--session-seconds", "10")
+    # Every third item fails; a chunk has at most 2,048 items.
+    script = "[ $(({item} % 3)) -ne 0 ] || { echo error: item {item} is bad >&2; exit 3; }"
+    spec = {"command": ["sh", "-c", script.replace("{item}", "$1"), "sh", "{item}"], "retries": 0}
+    with running(Agent(env.folder, "m1", env.servers, "--cpus", "4")):
+        job = submit(server.http, spec, 3000, name="thirds")
+        # A server that dies before it has written all loses nothing for ever.
+        wait_until("some items", lambda: bucket.files("deep/jobs/default/*/ledger/items/*"), 60)
+        server.kill9()
+        server.start()
+        wait_for_end(server.http, job, 120)
+        ends_in_the_bucket(bucket, job)
+        assert server.http.post(f"/v1/jobs/{job}/retry", {"items": [0, 1]}).json()["items"] == 2
+        wait_for_end(server.http, job, 60)
+        ends_in_the_bucket(bucket, job, 1)
+    told = server.http.get(f"/v1/jobs/{job}").json()
+    server.kill9()
+    env.postgres.drop_database(env.database)
+
+    cli = Cli(env.folder)
+    cli.env.update(bucket.variables)
+    url = f"s3://bucket/deep/jobs/default/{job}"
+    said = cli("history", "open", url, "--json", "-o", "all.csv")
+    assert said.code == 0, said
+    history = said.json()
+    assert history["job"]["counts"] == told["counts"]
+    assert (history["attempts"], history["succeeded"], history["failed"]) == (3002, 2000, 1000)
+    [group] = history["failures"]["groups"]
+    assert group["signature"] == "error: item # is bad" and group["count"] == 1000
+    shown = cli("history", "open", url + "/ledger/")
+    assert shown.code == 0 and f"{job} finished" in shown.out, shown
+    assert "1,000 items: error: item # is bad (items 0, 3, 6 ...)" in shown.out
+    assert cli("history", "open", "s3://bucket/deep/jobs/default/none-9").code == 3
+
+    # Others count the same.
+    ledger = f"{bucket.folder}/deep/jobs/default/{job}/ledger"
+    outcomes = f"read_json('{ledger}/outcomes/*.jsonl.zst', format='newline_delimited')"
+    by_cause = duckdb.sql(
+        f"select cause, count(*) from {outcomes} where last group by cause order by cause"
+    ).fetchall()
+    assert by_cause == [("failed", 1000), ("succeeded", 2000)]
+    items = f"read_json('{ledger}/items/*.jsonl.zst', format='newline_delimited')"
+    assert duckdb.sql(f"select count(distinct item) from {items}").fetchall() == [(3000,)]
+    frames = [
+        pandas.read_json(path, lines=True, compression="zstd")
+        for path in bucket.files(f"deep/jobs/default/{job}/ledger/outcomes/*.jsonl.zst")
+    ]
+    table = pandas.concat(frames)
+    assert len(table) == 3002 and table["last"].sum() == 3000
+    assert (table[table["last"]]["exit"] == 3).sum() == 1000
+    ours = pandas.read_csv(env.folder / "all.csv")
+    assert len(ours) == 3002 and (ours["error"] == "error: item # is bad").sum() == 1001
+    assert json.loads((bucket.folder / f"deep/jobs/default/{job}/ledger/spec.json").read_text())
+
+
+def test_a_folder_is_an_object_store_too(env, tmp_path):
+    server = env.server("--objects", f"file://{tmp_path}/objects", "--session-seconds", "10")
+    with running(Agent(env.folder, "m1", env.servers, "--cpus", "2")):
+        job = submit(server.http, {"command": [sys.executable, "-c", ""], "retries": 0}, ["a", "b"])
+        wait_for_end(server.http, job, 60)
+        path = tmp_path / f"objects/jobs/default/{job}/ledger/job.json"
+        wait_until("the job's end", lambda: path.exists() and '"finished"' in path.read_text(), 30)
+    said = Cli(env.folder)("history", "open", f"file://{tmp_path}/objects/jobs/default/{job}")
+    assert said.code == 0 and "succeeded 2   failed 0" in said.out, said
