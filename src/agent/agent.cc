@@ -60,6 +60,7 @@ void Agent::Start() {
 void Agent::BeginSession(SessionPass pass) {
   ++session_count_;
   UsePass(std::move(pass));
+  deps_.logs.UseSession(ToString(pass_.session), pass_.session != options_.pass.session);
   joined_ = syncing_ = waiting_ = heard_in_session_ = false;
   failures_ = refusals_;
   sent_ = 0;
@@ -144,9 +145,7 @@ void Agent::SayGoodbye() {
   if (std::exchange(goodbye_, true)) return;
   for (const Attempt& attempt : slots_.CloseAll()) {
     if (!work_.Runs(attempt.key)) continue;
-    work_.Finish(attempt.key, OutcomeOf(attempt, {.exit = 137}, Cause::kInterrupted, ""));
-    EndLog(attempt);
-    logs_.Close(attempt);
+    Finish(attempt, {.exit = 137}, Cause::kInterrupted, EndLog(attempt));
   }
   for (const auto& [key, storing] : std::exchange(storing_, {})) {
     if (work_.Runs(key)) Finish(storing.attempt, storing.end, Cause::kInterrupted, "");
@@ -289,19 +288,25 @@ void Agent::OnSynced(Result<SyncResult> result) {
   if (result->grants.empty() && asked_.millicpus > 0) dry_ = asked_;
   for (const Grant& grant : result->grants) Take(grant);
   heard_in_session_ = true;
-  if (dry_) WaitForWork();
+  deps_.logs.Follow(result->followed);
+  // Also without room for more: somebody may want to read what it writes just now.
+  if (!leaving_) WaitForWork();
   Fill();
   Consider();
 }
 
-// Until a server has something for the room that we have, or the time of a long poll is over.
+// Until a server has something for the room that we have, or wants to hear us for another reason,
+// or the time of a long poll is over.
 void Agent::WaitForWork() {
   if (std::exchange(waiting_, true)) return;
   deps_.link.Wait(pass_, InThisSession([this](const Result<bool>& sync_now) {
                     waiting_ = false;
-                    if (sync_now && *sync_now) dry_.reset();
+                    if (sync_now && *sync_now) {
+                      dry_.reset();
+                      sent_at_ = TimePoint{};  // a sync is due as soon as it may be
+                    }
                     // A wait that broke off says nothing: the next heartbeat asks.
-                    if (sync_now && !*sync_now && dry_) WaitForWork();
+                    if (sync_now && !*sync_now && !leaving_) WaitForWork();
                     Consider();
                   }));
 }

@@ -50,6 +50,7 @@ void Agent::Take(const Grant& grant) {
                InThisSession([this, id, need = Need{chunk.job, grant.lease.memory_bytes}](
                                  const Result<void>& got) {
                  if (!work_.Holds(id)) return;
+                 if (got) deps_.logs.StoreAt(need.job, catalog_.JobOf(need.job).logs);
                  if (!got) {
                    Rest(need.job, {.reason = got.error().reason, .for_good = true});
                  } else if (HasData(need.job) && deps_.data == nullptr) {
@@ -264,10 +265,12 @@ void Agent::Record(const Attempt& attempt, const ItemEnd& end, StopWhy why,
   }
 }
 
-void Agent::Finish(const Attempt& attempt, const ItemEnd& end, Cause cause,
-                   const std::string& tail, bool final) {
-  logs_.Close(attempt);
-  work_.Finish(attempt.key, OutcomeOf(attempt, end, cause, tail), final);
+// The outcome does not wait for the log, but says where it will be.
+void Agent::Finish(const Attempt& attempt, const ItemEnd& end, Cause cause, const std::string& tail,
+                   bool final) {
+  Outcome outcome = OutcomeOf(attempt, end, cause, tail);
+  outcome.log = logs_.Close(attempt);
+  work_.Finish(attempt.key, std::move(outcome), final);
   if (cause == Cause::kOutOfMemory) OnRanOut(attempt);
   ForgetData(attempt);
 }

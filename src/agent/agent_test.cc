@@ -33,6 +33,41 @@ TEST_F(AgentTest, RunsTheItemsOfItsLeasesAndTellsWhatBecameOfThem) {
   EXPECT_TRUE(link_.syncs.back().known.empty());
 }
 
+TEST_F(AgentTest, AnOutcomeSaysWhereItsLogWillBe) {
+  link_.objects = "s3://bucket/x";
+  play_.run = [](const ItemRun&) { return FakeRun{.log = "hello\n"}; };
+  Grants(1, 0, 2);
+  StartAgent();
+  RunFor(seconds(10));
+  EXPECT_EQ(logs_.places.at({1}), "s3://bucket/x/jobs/films/test-1/logs/");
+  EXPECT_TRUE(logs_.session_is_new);
+  EXPECT_EQ(logs_.session, ToString(link_.joins.at(0)));
+  ASSERT_EQ(link_.outcomes.size(), 2U);
+  EXPECT_EQ(link_.outcomes[1].at(0).log, logs_.session + "/1");
+}
+
+TEST_F(AgentTest, ALogMayHaveBegunInAnEarlierLife) {
+  AgentOptions options;
+  options.pass = {{1, 2}, "token"};
+  StartAgent(options);
+  EXPECT_FALSE(logs_.session_is_new);
+}
+
+// Also one that is full hears at once that somebody reads.
+TEST_F(AgentTest, HearsWhoseLogsAreFollowedAsSoonAsItIsWoken) {
+  play_.run = [](const ItemRun&) { return FakeRun{.takes = minutes(10), .log = "hello\n"}; };
+  Grants(1, 0, 4);
+  StartAgent();
+  RunFor(seconds(13));
+  const std::size_t before = link_.syncs.size();
+  EXPECT_TRUE(logs_.followed.empty());
+  link_.followed = {{1}};
+  link_.waits(true);
+  RunFor(milliseconds(200));
+  EXPECT_EQ(link_.syncs.size(), before + 1);
+  EXPECT_EQ(logs_.followed, std::vector<JobId>{{1}});
+}
+
 constexpr char kWithSecrets[] = R"({"command":["true"],"secrets":["TOKEN"]})";
 
 TEST_F(AgentTest, HidesTheSecretsOfAJobInTheLogsOfItsItems) {

@@ -60,6 +60,7 @@ class TestLink : public ServerLink {
     }
     for (const Trouble& trouble : request.troubles) troubles.push_back(trouble);
     result.gone = std::exchange(to_drop, {});
+    result.followed = followed;
     if (request.free.millicpus > 0 && !to_grant.empty()) {
       result.grants.push_back(to_grant.front());
       to_grant.pop_front();
@@ -68,7 +69,11 @@ class TestLink : public ServerLink {
   }
 
   void Wait(const SessionPass&, Done<bool> done) override {
-    loop_.After(std::chrono::seconds(25), [done] { done(false); });
+    const auto once = [answered = std::make_shared<bool>(), done](Result<bool> sync_now) {
+      if (!std::exchange(*answered, true)) done(std::move(sync_now));
+    };
+    loop_.After(std::chrono::seconds(25), [once] { once(false); });
+    waits = once;
   }
   void FetchItems(const SessionPass&, ChunkKey, Done<std::string> done) override {
     Answer<std::string>(done, "");
@@ -89,12 +94,17 @@ class TestLink : public ServerLink {
       job.spec.document = documents[id];
       job.items = 100;
       job.image_digest = image_digest;
+      job.project = "films";
+      job.objects = objects;
       Answer<Job>(std::move(done), job);
     } else {
       Answer<Job>(std::move(done), Fail(Code::kNotFound, "no such job"));
     }
   }
 
+  Done<bool> waits;             // the last one that does
+  std::vector<JobId> followed;  // told with each sync
+  std::string objects;          // of every job
   std::map<JobId, std::string> documents;
   Secrets secrets;                      // of every job
   std::string image_digest;             // of every job
@@ -144,7 +154,20 @@ class TestLink : public ServerLink {
 
 struct TestLogs : ItemLogs {
   void Append(const LogPlace& place, std::string_view bytes) override { text[place.item] += bytes; }
-  void Close(const LogPlace& place) override { closed.insert(place.item); }
+  std::string Close(const LogPlace& place) override {
+    closed.insert(place.item);
+    return session + "/" + std::to_string(place.item);
+  }
+  void UseSession(const std::string& id, bool is_new) override {
+    session = id;
+    session_is_new = is_new;
+  }
+  void StoreAt(JobId job, const std::string& url) override { places[job] = url; }
+  void Follow(const std::vector<JobId>& jobs) override { followed = jobs; }
+  std::string session;
+  bool session_is_new = false;
+  std::map<JobId, std::string> places;
+  std::vector<JobId> followed;
   void LimitAttempts(std::int64_t) override {}
   std::map<std::int64_t, std::string> text;
   std::set<std::int64_t> closed;

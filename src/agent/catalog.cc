@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "model/image.h"
+#include "model/places.h"
 #include "submit/cut.h"
 #include "wire/item_field.h"
 #include "wire/loop_item.h"
@@ -26,6 +27,7 @@ Result<Catalog::Entry> EntryOf(const Job& job) {
   entry.id = PublicId(job);
   entry.project = job.project;
   entry.objects = job.objects;
+  if (!job.objects.empty()) entry.logs = JobPlace(job.objects, job) + "logs/";
   entry.items = job.items;
   TIDEMILL_TRY(entry.plan, CommandPlan::Of(spec.run));
   TIDEMILL_TRY(entry.data, DataPlan::Of(spec.run));

@@ -30,6 +30,7 @@ class Catalog {
     std::string id;  // as people write it
     std::string project;
     std::string objects;  // see Job
+    std::string logs;     // the URL below which its logs are; empty: in no object store
     std::int64_t items = 0;
     RunSpec run;
     std::optional<CommandPlan> plan;     // always there

@@ -32,11 +32,20 @@ struct LogPlace {
 class ItemLogs {
  public:
   virtual ~ItemLogs() = default;
+  // What is appended from now on is of this session. New: nothing was before it, also not by an
+  // agent that was here earlier.
+  virtual void UseSession(const std::string& session, bool is_new) = 0;
+  // Where in the object store the logs of a job are, with a slash at the end; empty: in none. Comes
+  // before anything is appended to them, and may come again.
+  virtual void StoreAt(JobId job, const std::string& url) = 0;
   virtual void Append(const LogPlace& place, std::string_view bytes) = 0;
-  // Nothing more comes of this attempt.
-  virtual void Close(const LogPlace& place) = 0;
+  // Nothing more comes of this attempt. The name, below StoreAt's URL, of the pack that will have
+  // the end of its log; empty: it has none there.
+  virtual std::string Close(const LogPlace& place) = 0;
   // What one attempt may write from now on, if that is less than it may anyway.
   virtual void LimitAttempts(std::int64_t bytes) = 0;
+  // Somebody reads the logs of these jobs, and of no others, as they come: they are stored soon.
+  virtual void Follow(const std::vector<JobId>& jobs) = 0;
 };
 
 // What an agent keeps over a restart. Loop thread only.

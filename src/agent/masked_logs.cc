@@ -35,9 +35,9 @@ void MaskedLogs::End(const Attempt& attempt) {
   texts_.erase(found);
 }
 
-void MaskedLogs::Close(const Attempt& attempt) {
+std::string MaskedLogs::Close(const Attempt& attempt) {
   End(attempt);
-  logs_.Close(PlaceOf(attempt));
+  return logs_.Close(PlaceOf(attempt));
 }
 
 }  // namespace tidemill

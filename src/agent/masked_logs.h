@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <string>
 #include <string_view>
 
 #include "agent/deps.h"
@@ -25,8 +26,8 @@ class MaskedLogs {
   void Append(const Attempt& attempt, std::string_view bytes);
   // It runs no more: writes what was held back. The same attempt may begin anew.
   void End(const Attempt& attempt);
-  // And never will again.
-  void Close(const Attempt& attempt);
+  // And never will again. See ItemLogs.
+  std::string Close(const Attempt& attempt);
   // None of them runs any more.
   void Clear() { texts_.clear(); }
 

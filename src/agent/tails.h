@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 #include <tuple>
+#include <vector>
 
 #include "agent/deps.h"
 
@@ -25,7 +26,12 @@ class Tails : public ItemLogs {
   void Clear() { tails_.clear(); }
 
   void Append(const LogPlace& place, std::string_view bytes) override;
-  void Close(const LogPlace& place) override { logs_.Close(place); }
+  std::string Close(const LogPlace& place) override { return logs_.Close(place); }
+  void UseSession(const std::string& session, bool is_new) override {
+    logs_.UseSession(session, is_new);
+  }
+  void StoreAt(JobId job, const std::string& url) override { logs_.StoreAt(job, url); }
+  void Follow(const std::vector<JobId>& jobs) override { logs_.Follow(jobs); }
   void LimitAttempts(std::int64_t bytes) override { logs_.LimitAttempts(bytes); }
 
  private:

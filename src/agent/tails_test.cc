@@ -11,7 +11,13 @@ namespace {
 class KeptLogs : public ItemLogs {
  public:
   void Append(const LogPlace&, std::string_view bytes) override { text += bytes; }
-  void Close(const LogPlace&) override { ++closed; }
+  std::string Close(const LogPlace&) override {
+    ++closed;
+    return "pack";
+  }
+  void UseSession(const std::string&, bool) override {}
+  void StoreAt(JobId, const std::string&) override {}
+  void Follow(const std::vector<JobId>&) override {}
   void LimitAttempts(std::int64_t bytes) override { limit = bytes; }
   std::string text;
   int closed = 0;

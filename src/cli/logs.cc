@@ -1,183 +1,211 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/logs.h"
 
+#include <chrono>
 #include <csignal>
+#include <set>
 #include <utility>
 
 #include "cli/format.h"
-#include "cli/items.h"
-#include "cli/log_reader.h"
+#include "wire/item_json.h"
 #include "wire/job_json.h"
 
 namespace tidemill::cli {
 namespace {
 
-constexpr std::chrono::milliseconds kLookEvery{500};
-// How many looks at the disk go with one question to the server.
-constexpr int kLooksPerAsk = 4;
-// The last piece may come a little after the outcome, or never: a machine that was lost wrote none.
-constexpr int kLooksAfter = 4;
+constexpr std::chrono::milliseconds kLookEvery{300};
+// What an item wrote last comes some seconds after its end, when we ask for it; longer: its machine
+// is gone, or cannot reach the object store.
+constexpr int kLooksForTheEnd = 40;
+// What a running item wrote just now is stored within two seconds of being asked for.
+constexpr int kLooksWhileItRuns = 8;
 
-bool IsOver(const ListedItem& item) {
-  return item.state != ItemState::kWaiting && item.state != ItemState::kRunning;
+bool IsOver(ItemState state) {
+  return state != ItemState::kWaiting && state != ItemState::kRunning;
 }
 
-// One item's log, from the packs on this machine's disk.
+// One item's log.
 class LogShow {
  public:
-  LogShow(const Context& context, const LogsFlags& flags, const Job& job)
-      : context_(context),
-        flags_(flags),
-        id_(PublicId(job)),
-        folder_(flags.agent_state / "logs" / std::to_string(job.id.number)) {}
+  LogShow(const Context& context, const LogsFlags& flags) : context_(context), flags_(flags) {}
 
   int Run() {
-    if (!Choose()) return Explain(context_.console, context_.client, fault_);
-    if (!chosen_ && !flags_.follow) return SayNothingIsHere();
-    if (flags_.follow) return Follow();
-    LogReader reader(folder_);
-    LineTail tail(static_cast<std::size_t>(flags_.tail.value_or(0)));
-    const auto read = reader.ReadNew(flags_.item, [&](const LogPiece& piece) {
-      if (std::pair(piece.round, piece.attempt) != *chosen_) return;
-      if (flags_.tail) {
-        tail.Add(TextOf(piece));
-      } else {
-        context_.console.out(TextOf(piece));
-      }
-    });
-    if (!read) return Damaged(read.error());
-    context_.console.out(tail.Text());
-    return kDone;
-  }
-
- private:
-  using Try = std::pair<std::int32_t, std::int32_t>;  // round and attempt
-
-  static std::string TextOf(const LogPiece& piece) {
-    return piece.has_hole ? "\n[something was left out here: it was too much]\n" + piece.bytes
-                          : piece.bytes;
-  }
-
-  // Which attempt is shown. False: a pack cannot be read.
-  bool Choose() {
-    if (flags_.agent_state.empty()) return true;
-    LogReader reader(folder_);
-    const auto read = reader.ReadNew(flags_.item, [&](const LogPiece& piece) {
-      const Try one(piece.round, piece.attempt);
-      if (flags_.attempt && piece.attempt != *flags_.attempt) return;
-      if (!chosen_ || one > *chosen_) chosen_ = one;
-    });
-    if (!read) fault_ = read.error();
-    return read.has_value();
-  }
-
-  int Damaged(const Error& error) {
-    context_.console.ErrLine(error.reason);
-    return kFailed;
-  }
-
-  int SayNothingIsHere() {
-    const auto item = FindItem(context_.client, flags_.job, flags_.item);
-    if (!item) return Explain(context_.console, context_.client, item.error(), flags_.job);
-    context_.console.ErrLine(WhyNot(*item));
-    return kNoSuchThing;
-  }
-
-  std::string WhyNot(const std::optional<ListedItem>& item) const {
-    const std::string name = "item " + std::to_string(flags_.item) + " of " + id_;
-    if (!item) return "there is no " + name;
-    if (item->outcome && flags_.attempt && item->attempts < *flags_.attempt) {
-      return name + " has had " + CountOf(item->attempts, "attempt") + " so far";
-    }
-    if (item->outcome) {
-      return name + " has no log on this machine. It last ran on " +
-             Printable(item->outcome->machine) +
-             ":\nif it wrote anything, read it there with --state-folder DIR (the agent's --state)";
-    }
-    return name + " is " + std::string(ItemStateName(item->state)) +
-           " and has written nothing on this machine";
-  }
-
-  // Prints the pieces of the newest attempt as they come, and of those that follow it.
-  int Follow() {
     context_.client.loop().OnSignal({SIGINT, SIGTERM},
                                     [&client = context_.client](int) { client.Interrupt(); });
-    LogReader reader(folder_);
-    bool closed = false;
-    int looks_after = 0;
-    for (int look = 0; !context_.client.interrupted(); ++look) {
-      if (looks_after == 0 && (closed || look % kLooksPerAsk == 0)) {
-        const auto item = FindItem(context_.client, flags_.job, flags_.item);
-        if (!item) return Explain(context_.console, context_.client, item.error(), flags_.job);
-        if (!*item) return SayNothingIsHere();
-        if (IsOver(**item)) looks_after = 1;
-      }
-      if (const auto read = Print(reader, closed); !read) return Damaged(read.error());
-      if (looks_after > 0 && (closed || ++looks_after > kLooksAfter)) {
-        return chosen_ ? kDone : SayNothingIsHere();
-      }
+    int looks = 0;
+    while (!context_.client.interrupted()) {
+      const auto page = Ask();
+      if (!page) return Explain(context_.console, context_.client, page.error());
+      // Of the last lines nothing is printed before it is known which they are.
+      const bool last = IsLast(*page, looks);
+      if (!flags_.tail || last || flags_.follow) Print(*page, last);
+      if (last) return End(*page);
+      if (page->more) continue;
+      ++looks;
       context_.client.Sleep(kLookEvery);
     }
     return kInterrupted;
   }
 
-  Result<bool> Print(LogReader& reader, bool& closed) {
-    return reader.ReadNew(flags_.item, [&](const LogPiece& piece) {
-      const Try one(piece.round, piece.attempt);
-      if (flags_.attempt && piece.attempt != *flags_.attempt) return;
-      if (chosen_ && one < *chosen_) return;
-      if (chosen_ && one > *chosen_) {
-        context_.console.ErrLine("-- attempt " + std::to_string(piece.attempt) + " --");
-      }
-      chosen_ = one;
-      closed = piece.last;
-      context_.console.out(TextOf(piece));
-    });
+ private:
+  Result<LogPageDoc> Ask() {
+    std::string query = "?follow=true";
+    if (!next_.empty()) {
+      query += "&after=" + PercentEncode(next_);
+    } else if (flags_.attempt) {
+      query += "&attempt=" + std::to_string(*flags_.attempt);
+    }
+    if (flags_.tail && !printed_) query += "&tail=" + std::to_string(*flags_.tail);
+    TIDEMILL_TRY(const std::string body,
+                 context_.client.Get(JobTarget(
+                     flags_.job, "/items/" + std::to_string(*flags_.item) + "/log" + query)));
+    body_ = body;
+    return ParseLogPage(body);
+  }
+
+  // Whether there is nothing to wait for.
+  bool IsLast(const LogPageDoc& page, int looks) const {
+    if (page.more) return false;
+    const bool over = IsOver(page.state);
+    if (flags_.follow) {
+      if (page.awaited || !over) return over && looks_over_ > kLooksForTheEnd;
+      return page.ended || !page.found || looks_over_ > kLooksForTheEnd;
+    }
+    if (page.ended) return true;
+    if (page.awaited) return looks >= kLooksForTheEnd;
+    return page.state == ItemState::kRunning ? looks >= kLooksWhileItRuns : true;
+  }
+
+  void Print(const LogPageDoc& page, bool last) {
+    if (IsOver(page.state) && !page.more) ++looks_over_;
+    if (page.found && (page.round != round_ || page.attempt != attempt_)) {
+      if (printed_) context_.console.ErrLine("-- attempt " + std::to_string(page.attempt) + " --");
+      round_ = page.round;
+      attempt_ = page.attempt;
+    }
+    if (page.found) printed_ = true;
+    if (context_.console.json) {
+      if (!page.parts.empty() || last) context_.console.Line(body_);
+    } else {
+      for (const LogPageDoc::Part& part : page.parts) context_.console.out(LogText(part));
+    }
+    // The next attempt, if there is one, once this is whole.
+    const bool goes_on = flags_.follow && page.ended && !IsOver(page.state) && !flags_.attempt;
+    next_ = page.found ? page.next : "";
+    if (goes_on) ended_ = next_;
+    if (!ended_.empty()) next_ = NextAttempt();
+  }
+
+  // Asks for the attempt behind the one that has ended: nothing is stored of it yet, or its
+  // beginning.
+  std::string NextAttempt() const {
+    const auto next = ParseLogNext(ended_);
+    return next && attempt_ == next->attempt && round_ == next->round
+               ? FormatLogNext({next->round, next->attempt + 1, 0})
+               : next_;
+  }
+
+  int End(const LogPageDoc& page) {
+    if (!printed_) return SayNothingIsHere(page);
+    if (page.found && !page.ended && IsOver(page.state)) {
+      context_.console.ErrLine(
+          "The end of this log is missing: its machine has not stored it, or was lost before.");
+    }
+    return kDone;
+  }
+
+  int SayNothingIsHere(const LogPageDoc& page) {
+    const std::string name = "item " + std::to_string(page.item) + " of " + flags_.job;
+    const std::string which =
+        flags_.attempt ? "attempt " + std::to_string(*flags_.attempt) + " of " + name : name;
+    if (page.awaited) {
+      context_.console.ErrLine("the log of " + which +
+                               " is not stored yet; if its machine was lost, it never will be");
+    } else if (IsOver(page.state)) {
+      context_.console.ErrLine(which + " has no log: it has written nothing");
+    } else {
+      context_.console.ErrLine(name + " is " + std::string(ItemStateName(page.state)) +
+                               ", and nothing of " + (flags_.attempt ? "that attempt" : "it") +
+                               " is stored so far");
+    }
+    return kNoSuchThing;
   }
 
   const Context& context_;
   const LogsFlags& flags_;
-  const std::string id_;
-  const std::filesystem::path folder_;
-  std::optional<Try> chosen_;
-  Error fault_;
+  std::string next_;
+  std::string ended_;  // the end of the attempt that was shown last, while the next is waited for
+  std::string body_;
+  bool printed_ = false;
+  int looks_over_ = 0;
+  std::int32_t round_ = -1;
+  std::int32_t attempt_ = -1;
 };
+
+int Search(const Context& context, const LogsFlags& flags) {
+  const Console& console = context.console;
+  const std::int64_t begun_ms = context.around.now_ms();
+  std::set<std::int64_t> items;
+  LogHitsDoc sum;
+  std::string cursor;
+  do {
+    std::string query = "/logs?grep=" + PercentEncode(flags.grep);
+    if (!flags.state.empty()) query += "&state=" + PercentEncode(flags.state);
+    if (!cursor.empty()) query += "&cursor=" + PercentEncode(cursor);
+    const auto body = context.client.Get(JobTarget(flags.job, query));
+    if (!body) return Explain(console, context.client, body.error());
+    if (console.json) console.Line(*body);
+    const auto page = ParseLogHits(*body);
+    if (!page) return Explain(console, context.client, page.error());
+    for (const LogHitsDoc::Hit& hit : page->hits) {
+      const bool fresh = items.insert(hit.item).second;
+      if (console.quiet && fresh) console.Line(std::to_string(hit.item));
+      if (console.json || console.quiet) continue;
+      console.Line(std::to_string(hit.item) + "  " + TimeOfDay(hit.time_ms, context.around.zone_s) +
+                   "  " + Printable(hit.line));
+    }
+    sum.logs += page->logs;
+    sum.text_bytes += page->text_bytes;
+    sum.damaged_packs += page->damaged_packs;
+    cursor = page->next;
+  } while (!cursor.empty());
+  if (console.json || console.quiet) return kDone;
+  console.ErrLine(CountOf(std::ssize(items), "item") + " (searched " + CountOf(sum.logs, "log") +
+                  ", " + DecimalBytesText(sum.text_bytes) + ", in " +
+                  DurationText(context.around.now_ms() - begun_ms) + ")");
+  if (sum.damaged_packs > 0) {
+    console.ErrLine(CountOf(sum.damaged_packs, "pack") + " of logs cannot be read");
+  }
+  return kDone;
+}
 
 }  // namespace
 
-int ShowLogs(const Context& context, const LogsFlags& flags) {
-  const auto body = context.client.Get(JobTarget(flags.job));
-  if (!body) return Explain(context.console, context.client, body.error(), flags.job);
-  const auto job = ParseJob(*body);
-  if (!job) return Explain(context.console, context.client, job.error());
-  if (flags.item < 0 || flags.item >= job->items) {
-    context.console.ErrLine("there is no item " + std::to_string(flags.item) + " of " +
-                            PublicId(*job) + "; it has " + CountOf(job->items, "item") +
-                            ", counted from 0");
-    return kNoSuchThing;
-  }
-  return LogShow(context, flags, *job).Run();
-}
-
-void LineTail::Add(std::string_view bytes) {
-  while (!bytes.empty()) {
-    const std::size_t end = bytes.find('\n');
-    const std::string_view line = bytes.substr(0, end == std::string_view::npos ? end : end + 1);
-    bytes.remove_prefix(line.size());
-    if (kept_.empty() || kept_.back().ends_with('\n')) kept_.emplace_back();
-    kept_.back() += line;
-    bytes_ += line.size();
-    while (kept_.size() > lines_ || (bytes_ > kMostBytes && kept_.size() > 1)) {
-      bytes_ -= kept_.front().size();
-      kept_.pop_front();
-    }
-  }
-}
-
-std::string LineTail::Text() const {
+std::string LogText(const LogPageDoc::Part& part) {
   std::string text;
-  for (const std::string& line : kept_) text += line;
-  return text;
+  if (part.lost_before) {
+    text += "\n[tidemill: something may be missing here: the machine was lost]\n";
+  }
+  if (part.missing_bytes > 0) {
+    text +=
+        "\n[tidemill: " + CountOf(part.missing_bytes, "byte") +
+        (part.over_limit ? " are left out here: the log was too long]\n" : " are missing here]\n");
+  }
+  return text + part.text;
+}
+
+std::string TimeOfDay(std::int64_t at_ms, std::int64_t zone_s) {
+  constexpr std::int64_t kDay = 86'400;
+  const std::int64_t second = ((at_ms / 1000 + zone_s) % kDay + kDay) % kDay;
+  const auto two = [](std::int64_t number) {
+    return (number < 10 ? "0" : "") + std::to_string(number);
+  };
+  return two(second / 3600) + ":" + two(second / 60 % 60) + ":" + two(second % 60);
+}
+
+int ShowLogs(const Context& context, const LogsFlags& flags) {
+  if (!flags.grep.empty()) return Search(context, flags);
+  return LogShow(context, flags).Run();
 }
 
 }  // namespace tidemill::cli

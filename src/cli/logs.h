@@ -1,42 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
-#include <deque>
-#include <filesystem>
 #include <optional>
 #include <string>
-#include <string_view>
 
 #include "cli/context.h"
+#include "wire/log_json.h"
 
 namespace tidemill::cli {
 
 struct LogsFlags {
   std::string job;
-  std::int64_t item = 0;
+  std::optional<std::int64_t> item;
   std::optional<std::int64_t> tail;     // only so many of the last lines
   bool follow = false;                  // until the item is over
   std::optional<std::int32_t> attempt;  // of the newest round; else the newest attempt
-  std::filesystem::path agent_state;    // of the agent on this machine; empty: there is none
+  std::string grep;                     // or a search over all items
+  std::string state;                    // of these alone
 };
 // tidemill logs
 int ShowLogs(const Context& context, const LogsFlags& flags);
 
-// The last lines of what it is given. Holds no more than kMostBytes, however long the lines are.
-class LineTail {
- public:
-  explicit LineTail(std::size_t lines) : lines_(lines) {}
-  void Add(std::string_view bytes);
-  std::string Text() const;
-
- private:
-  static constexpr std::size_t kMostBytes = 64 << 20;
-
-  const std::size_t lines_;
-  std::deque<std::string> kept_;  // each with its newline, but perhaps the last
-  std::size_t bytes_ = 0;
-};
+// A part as a person reads it: with words where something is missing.
+std::string LogText(const LogPageDoc::Part& part);
+// "12:03:44" in the zone that is `zone_s` seconds east of UTC.
+std::string TimeOfDay(std::int64_t at_ms, std::int64_t zone_s);
 
 }  // namespace tidemill::cli

@@ -11,6 +11,7 @@
 #include <ctime>
 #include <filesystem>
 #include <functional>
+#include <limits>
 #include <optional>
 #include <string>
 #include <utility>
@@ -56,7 +57,6 @@ struct Flags {
   RetryFlags retry;
   ResultsFlags results;
   HistoryFlags history;
-  std::string state_folder;
   JobsFlags jobs;
   ItemsFlags items;
   LogsFlags logs;
@@ -131,10 +131,9 @@ int WithServer(const Console& console, const Surroundings& around, const TargetF
 
 int Logs(const Context& context, Flags flags) {
   flags.logs.job = flags.job;
-  flags.logs.agent_state = flags.state_folder;
-  if (flags.state_folder.empty()) {
-    const auto up = FindUp(context.around, ::geteuid() == 0);
-    if (up) flags.logs.agent_state = up->agent_state;
+  if (flags.logs.item.has_value() != flags.logs.grep.empty()) {
+    context.console.ErrLine("say whose log, with --item, or what to search for, with --grep");
+    return kWrongUse;
   }
   return ShowLogs(context, flags.logs);
 }
@@ -305,18 +304,26 @@ class CommandLine {
   }
 
   void AddLogs() {
-    CLI::App* const logs = AddJob(
-        "logs", "Print what an item wrote, from the disk of this machine's agent.",
-        "logs render-7 --item 4711 --follow", [this](const Context& c) { return Logs(c, flags_); });
-    logs->add_option("--item", flags_.logs.item, "Its number")->required()->option_text("N");
+    CLI::App* const logs = AddJob("logs", "Print what an item wrote, or search what all wrote.",
+                                  "logs render-7 --item 4711 --follow",
+                                  [this](const Context& c) { return Logs(c, flags_); });
+    auto* const item = logs->add_option("--item", flags_.logs.item, "Its number")->option_text("N");
     logs->add_option("--tail", flags_.logs.tail, "Only the last lines")
         ->option_text("LINES")
-        ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 31));
-    logs->add_flag("--follow", flags_.logs.follow, "Go on until the item is over");
-    logs->add_option("--attempt", flags_.logs.attempt, "Not the newest one")->type_name("N");
-    logs->add_option("--state-folder", flags_.state_folder,
-                     "The agent's --state; else that of a running tidemill up")
-        ->type_name("DIR");
+        ->check(CLI::Range(1, 100'000))
+        ->needs(item);
+    logs->add_flag("--follow", flags_.logs.follow, "Go on until the item is over")->needs(item);
+    logs->add_option("--attempt", flags_.logs.attempt, "Not the newest one")
+        ->type_name("N")
+        ->check(CLI::Range(1, std::numeric_limits<std::int32_t>::max()))
+        ->needs(item);
+    auto* const grep = logs->add_option("--grep", flags_.logs.grep,
+                                        "Search the logs of all items for this, as RE2 has it")
+                           ->type_name("RE")
+                           ->excludes(item);
+    logs->add_option("--state", flags_.logs.state, "Search only items that are so")
+        ->check(CLI::IsMember({"waiting", "running", "succeeded", "failed", "cancelled"}))
+        ->needs(grep);
   }
 
   void AddChanges() {

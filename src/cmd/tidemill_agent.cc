@@ -39,6 +39,7 @@
 #include "net/http.h"
 #include "net/thread_pool.h"
 #include "net/tls.h"
+#include "objects/open.h"
 #include "wire/size.h"
 
 namespace tidemill {
@@ -74,6 +75,16 @@ std::string InitPath(const Flags& flags) {
   std::error_code error;
   const auto self = std::filesystem::read_symlink("/proc/self/exe", error);
   return (self.parent_path() / "tidemill-init").string();
+}
+
+PutObject PutInto(ObjectStores& objects, Loop& loop) {
+  return [&objects, &loop](const std::string& url, std::string body,
+                           std::function<void(Result<void>)> done) {
+    const auto place = objects.Find(url);
+    if (place) return place->store->Put(place->key, BodyOf(std::move(body)), {}, std::move(done));
+    loop.After(Duration{},
+               [done = std::move(done), error = place.error()] { done(tl::unexpected(error)); });
+  };
 }
 
 // "HOST=aws:REGION" or "HOST=google".
@@ -212,10 +223,15 @@ int Run(const Flags& flags) {
   AsioLoop loop;
   ThreadPool disk(loop, 1);
   HttpLink link(loop, servers, random.Below(servers.size()), *trust);
-  LogFiles logs(loop, disk, (*folder)->logs(), WallMs);
+  const CloudWorld world = SystemWorld();
+  ThreadPool files(loop, 2);  // for objects that are files; apart, or a pack would wait for itself
+  ObjectStores objects({loop, files, random, world});
+  LogFiles logs({loop, disk, log, WallMs, PutInto(objects, loop)}, (*folder)->logs(),
+                (*folder)->run());
+  logs.Start();
   RegistryRoles roles(loop, *std::move(role_options));
   const std::unique_ptr<Engine> engine = MakeEngine(flags, loop, **folder, roles);
-  DataThread data(loop, {(*folder)->data(), SystemWorld()});
+  DataThread data(loop, {(*folder)->data(), world});
   Agent agent({loop, link, *engine, random, log, logs, **folder, &data}, *options);
   agent.Start();
   TellWhenReady(loop, agent, *options, log);
@@ -230,7 +246,7 @@ int Run(const Flags& flags) {
     const AgentLimits& limits = options->limits;
     loop.After(limits.leave_grace + limits.leave_time + std::chrono::seconds(10),
                [&loop] { loop.Stop(); });
-    agent.Leave([&] { logs.Flush(stop_when_empty); });
+    agent.Leave([&] { logs.FlushAndUpload(stop_when_empty); });
   });
   // For an upgrade: what runs goes on, and the agent that is started next takes it over. Nothing is
   // destroyed, because that would end the containers.

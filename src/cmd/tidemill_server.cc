@@ -199,13 +199,16 @@ int Serve(const Flags& flags) {
   ServiceOptions options =
       OptionsOf(flags, *std::move(listen), *std::move(tls), *std::move(keys), limits);
   const CloudWorld world = SystemWorld();
-  ObjectStores objects({loop, pool, random, world});
+  // Apart from the database's: a search takes a processor for a while.
+  ThreadPool logs_pool(loop, 2);
+  ObjectStores objects({loop, logs_pool, random, world});
   if (!flags.objects.empty()) {
     if (const auto found = objects.Find(flags.objects); !found) {
       std::fprintf(stderr, "--objects: %s\n", found.error().reason.c_str());
       return kWrongUse;
     }
     options.api.objects = &objects;
+    options.api.logs_worker = &logs_pool;
     options.api.objects_url = flags.objects;
   }
   Registries registries(loop, RegistriesOf(flags));

@@ -67,6 +67,8 @@ struct SyncResult {
   std::vector<Grant> grants;  // active leases that the agent did not know, or else a new one
   std::vector<LeaseId> gone;  // known to the agent, not active: stop these items, report nothing
   std::vector<Refusal> refused;
+  // Jobs whose logs somebody reads as they come; the server's word. Maybe not all are the agent's.
+  std::vector<JobId> followed;
   std::string project;      // the session's
   std::string before_from;  // where its last sync came from, if it was another address
   bool operator==(const SyncResult&) const = default;

@@ -111,6 +111,7 @@ void Keeper::Poll(std::function<void(bool)> done) {
         }
         const TimePoint now = deps_.loop.Now();
         guard_.Heard(now, mark->clock_us);
+        events_.followed(mark->followed);
         const bool changed = std::exchange(seen_change_, mark->seq) != mark->seq;
         const bool in_use = events_.agents_wait() || board_.free_items() > 0;
         const bool late = in_use && now - refreshed_ >= limits_.refresh_every;

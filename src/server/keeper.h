@@ -30,7 +30,8 @@ class Keeper {
     std::function<void(const std::vector<SessionId>&)> lost_leases;  // they should sync soon
     std::function<void()> tick;                                      // once a reap round
     std::function<bool()> agents_wait;
-    std::function<void(SessionId)> put_aside;  // it should sync soon
+    std::function<void(SessionId)> put_aside;                 // it should sync soon
+    std::function<void(const std::vector<JobId>&)> followed;  // those that are, with each poll
   };
 
   Keeper(ServerDeps deps, const ServerLimits& limits, JobBoard& board, Events events);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/server.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <utility>
 
@@ -20,7 +21,8 @@ Server::Server(ServerDeps deps, const ServerLimits& limits)
                    },
                .tick = [this] { ForgetOld(); },
                .agents_wait = [this] { return !waiters_.empty(); },
-               .put_aside = [this](SessionId session) { waiters_.WakeOne(session); }}),
+               .put_aside = [this](SessionId session) { waiters_.WakeOne(session); },
+               .followed = [this](const std::vector<JobId>& jobs) { UseFollowed(jobs); }}),
       exchanger_(deps, limits, board_,
                  {.freed = [this](const std::vector<JobId>&) { keeper_.WorkFreed(); },
                   .unheard = [this] { keeper_.AgentsUnheard(); },
@@ -109,7 +111,39 @@ void Server::Join(JoinRequest request, Reply<Joined> reply) {
 }
 
 void Server::Sync(SyncRequest request, Reply<SyncResult> reply) {
-  exchanger_.Sync(std::move(request), std::move(reply));
+  exchanger_.Sync(std::move(request), [this, reply = std::move(reply)](Result<SyncResult> result) {
+    if (result) result->followed = followed_;
+    reply(std::move(result));
+  });
+}
+
+void Server::Follow(JobId job, Reply<void> reply) {
+  OnStore(
+      deps_, [job](Store& store) { return store.Follow(job, kFollowTime); },
+      [this, job, reply = std::move(reply)](Result<std::vector<SessionId>> sessions) {
+        if (!sessions) return reply(tl::unexpected(sessions.error()));
+        const bool known = std::find(followed_.begin(), followed_.end(), job) != followed_.end();
+        if (!known) {
+          followed_.push_back(job);
+          for (const SessionId& session : *sessions) waiters_.WakeOne(session);
+        }
+        reply({});
+      });
+}
+
+// Whoever has leases of a job that was not followed before may wait here, though the one who reads
+// asked another server.
+void Server::UseFollowed(const std::vector<JobId>& jobs) {
+  const std::vector<JobId> before = std::exchange(followed_, jobs);
+  for (const JobId job : jobs) {
+    if (std::find(before.begin(), before.end(), job) != before.end()) continue;
+    OnStore(
+        deps_, [job](Store& store) { return store.Follow(job, Duration{}); },
+        [this](Result<std::vector<SessionId>> sessions) {
+          if (!sessions) return;  // they hear it with their next sync
+          for (const SessionId& session : *sessions) waiters_.WakeOne(session);
+        });
+  }
 }
 
 // A pass that a sync has shown lately was good then. Otherwise the store is asked: this server may

@@ -47,6 +47,9 @@ class Server {
   // --- people ---
   // Of a machine of the project.
   void Drain(SessionId session, const std::string& project, Reply<void> reply);
+  // Somebody reads the job's logs as they come: agents store them soon. Said again while it lasts.
+  static constexpr Duration kFollowTime = std::chrono::seconds(10);
+  void Follow(JobId job, Reply<void> reply);
   Jobs& jobs() { return jobs_; }
   const ServerDeps& deps() const { return deps_; }
   const ServerLimits& limits() const { return limits_; }
@@ -57,6 +60,7 @@ class Server {
 
  private:
   void OfferWork();
+  void UseFollowed(const std::vector<JobId>& jobs);
   void ForgetOld();
   void EndTrial(JobId job);
   void PauseTrial(JobId job, const std::string& reason);
@@ -72,6 +76,7 @@ class Server {
   Jobs jobs_;
   Troubles troubles_;
   LeaseWatch watch_;
+  std::vector<JobId> followed_;
   TimePoint offered_{};  // when work was last offered to those who wait
 };
 

@@ -101,6 +101,29 @@ TEST_F(ServerTest, DoesNotWakeAnAgentThatHasNoRoom) {
   EXPECT_FALSE(answered);
 }
 
+TEST_F(ServerTest, WakesWhoHasLeasesOfAJobThatIsFollowedAndTellsAll) {
+  const JobId job = SubmitRange(1);
+  const SessionId holder = Join();
+  const SessionId other = Join();
+  ASSERT_EQ(Sync(SyncOf(holder))->grants.size(), 1U);
+  EXPECT_TRUE(Sync(SyncOf(other))->followed.empty());
+  int woken = 0;
+  int others = 0;
+  server_.Wait(PassOf(holder), seconds(25), [&](Result<bool> sync_now) { woken += *sync_now; });
+  server_.Wait(PassOf(other), seconds(25), [&](Result<bool> sync_now) { others += *sync_now; });
+  EXPECT_TRUE(Await<void>([&](Reply<void> reply) { server_.Follow(job, std::move(reply)); }));
+  EXPECT_EQ(woken, 1);
+  EXPECT_EQ(Sync(SyncOf(other))->followed, std::vector<JobId>{job});
+  EXPECT_EQ(others, 0);
+  // Said through another server, which does no more than to write it down.
+  RunFor(seconds(12));
+  EXPECT_TRUE(Sync(SyncOf(other))->followed.empty());
+  server_.Wait(PassOf(holder), seconds(25), [&](Result<bool> sync_now) { woken += *sync_now; });
+  ASSERT_TRUE(store_.Follow(job, seconds(10)));
+  RunFor(seconds(1));
+  EXPECT_EQ(woken, 2);
+}
+
 TEST_F(ServerTest, ReapsNobodyForASilenceInWhichSyncsFailed) {
   const SessionId session = Join();
   SubmitRange(4);

@@ -136,6 +136,9 @@ class FaultyStore : public Store {
   Result<void> Announce() override {
     return Call([&] { return store_.Announce(); });
   }
+  Result<std::vector<SessionId>> Follow(JobId id, Duration time) override {
+    return Call([&] { return store_.Follow(id, time); });
+  }
   Result<StoreState> Dump(std::optional<JobId> only, Bodies bodies) override {
     return Call([&] { return store_.Dump(only, bodies); });
   }

@@ -50,7 +50,10 @@ class SimMachine {
   };
   struct NoLogs : ItemLogs {
     void Append(const LogPlace&, std::string_view) override {}
-    void Close(const LogPlace&) override {}
+    std::string Close(const LogPlace&) override { return {}; }
+    void UseSession(const std::string&, bool) override {}
+    void StoreAt(JobId, const std::string&) override {}
+    void Follow(const std::vector<JobId>&) override {}
     void LimitAttempts(std::int64_t) override {}
   };
 

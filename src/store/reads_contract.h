@@ -234,6 +234,23 @@ TEST_P(StoreTest, OpenReportsAreBoundedInBytesToo) {
   EXPECT_TRUE(open.more);
 }
 
+TEST_P(StoreTest, WhoFollowsAJobIsKnownToAllForAWhile) {
+  const JobId job = Sealed({.chunks = {2, 2}});
+  const JobId other = Sealed({.chunks = {2}});
+  const SessionId session = Joined();
+  Take(session, job, 1);
+  Take(session, job, 1);
+  Take(Joined(), other, 1);
+  EXPECT_TRUE(Must(store().ReadChange()).followed.empty());
+  EXPECT_EQ(Must(store().Follow(job, std::chrono::minutes(1))), std::vector<SessionId>{session});
+  EXPECT_EQ(Must(store().ReadChange()).followed, std::vector<JobId>{job});
+  // It is never shortened.
+  Must(store().Follow(job, Duration{}));
+  Must(store().Follow(other, Duration{}));
+  EXPECT_EQ(Must(store().ReadChange()).followed, std::vector<JobId>{job});
+  EXPECT_EQ(CodeOfFailed(store().Follow({job.number + 100}, Duration{})), Code::kNotFound);
+}
+
 TEST_P(StoreTest, NewsGrowWithAllThatLetsSomethingBeGranted) {
   std::int64_t last = Must(store().ReadChange()).seq;
   const auto grew = [&] {

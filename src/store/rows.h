@@ -167,7 +167,14 @@ struct RolledUp {
 struct ChangeMark {
   std::int64_t seq = 0;
   std::int64_t clock_us = 0;  // the store's clock, since 1970
+  // Jobs that Follow has named and whose time is not over, ascending; at most kFollowedJobs.
+  std::vector<JobId> followed = {};
 };
+// Agents get the list with each sync; more people than this read something else meanwhile.
+inline constexpr int kFollowedJobs = 64;
+// Who has leases of a job that is followed, and is told so at once; the others hear it with their
+// next sync.
+inline constexpr int kFollowSessions = 1000;
 
 struct StoredChunk {
   Chunk chunk;

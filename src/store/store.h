@@ -124,6 +124,9 @@ class Store {
   // Grows with every Announce and every change of a job that lets something new be granted.
   virtual Result<ChangeMark> ReadChange() = 0;
   virtual Result<void> Announce() = 0;
+  // Somebody reads what the job's items write as it comes, for so long from now; never shortens
+  // it. Answers who has leases of the job, at most kFollowSessions. kNotFound: no such job.
+  virtual Result<std::vector<SessionId>> Follow(JobId id, Duration time) = 0;
   // The whole state of all jobs, or of one and the sessions that hold its leases, as of one moment.
   virtual Result<StoreState> Dump(std::optional<JobId> only, Bodies bodies) = 0;
 };

@@ -227,12 +227,18 @@ std::string FormatSyncResult(const SyncResult& result) {
     out.append(",\"reason\":").append(json::Quoted(refusal.reason)).append("}");
   });
   json::AppendFlag(out, "draining", result.draining);
+  if (!result.followed.empty()) {
+    out.push_back(',');
+    AppendEach(out, "followed", result.followed,
+               [&](JobId job) { out.append(std::to_string(job.number)); });
+  }
   if (!result.token.empty()) json::AppendText(out, "token", result.token);
   return out.append("}");
 }
 
 Result<SyncResult> ParseSyncResult(std::string_view body, SessionId session) {
   constexpr std::size_t kMostReason = 1000;
+  constexpr std::size_t kMostFollowed = 1000;
   TIDEMILL_TRY(const Value value, json::Parse(body));
   TIDEMILL_TRY(const Fields fields, Fields::Of(value, {}));
   SyncResult result;
@@ -253,6 +259,14 @@ Result<SyncResult> ParseSyncResult(std::string_view body, SessionId session) {
         return {};
       }));
   TIDEMILL_TRY(result.draining, fields.Flag("draining", false));
+  TIDEMILL_TRY(const Value* followed, fields.Array("followed", kMostFollowed));
+  if (followed != nullptr) {
+    for (const Value& job : *followed) {
+      TIDEMILL_TRY(const std::int64_t number,
+                   json::IntOf(job, fields.In("followed"), {.least = 1}));
+      result.followed.push_back({number});
+    }
+  }
   TIDEMILL_TRY(result.token, fields.Text("token", {.most_bytes = kMostToken, .absent = ""}));
   return result;
 }

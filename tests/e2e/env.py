@@ -491,6 +491,11 @@ class Env:
     def sql(self, text: str) -> str:
         return self.postgres.sql(text, self.database)
 
+    @property
+    def objects_flags(self) -> List[str]:
+        """For a server: an object store that is a folder of this world."""
+        return ["--objects", f"file://{self.folder}/objects"]
+
     def logs(self) -> List[pathlib.Path]:
         return [server.log for server in self.servers] + [self.postgres.log]
 

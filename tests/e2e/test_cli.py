@@ -283,46 +283,6 @@ def test_a_terminal_gets_a_block_that_is_redrawn_in_its_width(cli, env):
     assert "\x1b[32m" not in cli.on_terminal(60, "watch", job).out
 
 
-def test_logs_say_where_an_item_ran(cli, env, tmp_path):
-    job = submit(cli, 3)
-    waiting = cli("logs", job, "--item", "1")
-    assert (waiting.code, waiting.err) == (
-        3,
-        "item 1 of render-1 is waiting and has written nothing on this machine\n",
-    )
-    assert "it has 3 items, counted from 0" in cli("logs", job, "--item", "3").err
-    with Load(env.folder, env.servers, "--agents", "1"):
-        assert cli("watch", job).code == 0
-        said = cli("logs", job, "--item", "1")
-        assert said.code == 3 and "It last ran on load-0:" in said.err, said
-
-
-def test_logs_are_read_from_the_disk_of_this_machine(cli, tmp_path):
-    def piece(item, attempt, data, flags=0):
-        head = b"tlog" + len(data).to_bytes(4, "little") + item.to_bytes(8, "little")
-        head += (0).to_bytes(4, "little") + attempt.to_bytes(4, "little")
-        return head + (0).to_bytes(8, "little") + flags.to_bytes(4, "little") + bytes(4) + data
-
-    job = submit(cli, 3)
-    folder = tmp_path / "agent" / "logs" / "1"
-    folder.mkdir(parents=True)
-    (folder / "000000.pack").write_bytes(
-        piece(1, 1, b"old\n", 1) + piece(0, 1, b"other\n") + piece(1, 2, b"one\ntwo\nthree\n")
-    )
-    where = ["--state-folder", str(tmp_path / "agent")]
-    assert cli("logs", job, "--item", "1", *where).out == "one\ntwo\nthree\n"
-    assert cli("logs", job, "--item", "1", "--tail", "1", *where).out == "three\n"
-    assert cli("logs", job, "--item", "1", "--attempt", "1", *where).out == "old\n"
-
-    follow = cli.start("logs", job, "--item", "1", "--follow", *where)
-    assert [follow.stdout.readline() for _ in range(3)] == ["one\n", "two\n", "three\n"]
-    with (folder / "000001.pack").open("wb") as pack:
-        pack.write(piece(1, 2, b"four\n", 1))
-    assert follow.stdout.readline() == "four\n"
-    assert cli("cancel", job).code == 0
-    assert follow.wait(60) == 0
-
-
 def test_an_answer_is_a_line_of_json(cli):
     job = submit(cli, 1)
     cli("cancel", job)

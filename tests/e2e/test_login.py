@@ -18,7 +18,7 @@ from load import wait_for_end
 
 @pytest.fixture
 def server(env):
-    return env.server()
+    return env.server(*env.objects_flags)
 
 
 @pytest.fixture
@@ -316,8 +316,7 @@ def test_secrets_come_as_they_were_given_in_each_way(admin, server, env, tmp_pat
     try:
         job = submit(server.http, spec)
         wait_for_end(server.http, job, 60)
-        where = ["--item", "0", "--state-folder", str(agent.state)]
-        log = wait_until("its log", lambda: admin("logs", job, *where).out)
+        log = wait_until("its log", lambda: admin("logs", job, "--item", "0").out)
     finally:
         agent.terminate()
     values = [b"from-a-file\n", b"from-standard-input\n", typed.encode()]

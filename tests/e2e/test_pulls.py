@@ -151,7 +151,7 @@ def inspect_both(docker):
 
 def test_the_login_of_a_registry_is_found_nowhere(env, docker, fleet, private):
     image = private.push(docker.socket, "tidemill-test/alpine-like", "team/tool")
-    server = env.server()
+    server = env.server(*env.objects_flags)
     agent = fleet("m1", "--cpus", "2")
     put_secret(server.http, "reg", LOGIN)
     password = LOGIN.partition(":")[2]
@@ -170,7 +170,7 @@ def test_the_login_of_a_registry_is_found_nowhere(env, docker, fleet, private):
     cli = Cli(env.folder, server)
     logs = {}
     for job in (plain, telling):
-        said = cli("logs", job, "--item", "0", "--state-folder", str(agent.state))
+        said = cli("logs", job, "--item", "0")
         assert said.code == 0, said
         logs[job] = said.out
         found_in("the log", said.out.encode(), password)
@@ -250,7 +250,7 @@ def test_a_tag_that_moves_changes_nothing_for_a_job_that_runs(env, docker, fleet
     for which in ("one", "two"):
         make_image(docker, f"tidemill-test/{which}", which)
     image = registry.push(docker.socket, "tidemill-test/one", "team/moving")
-    server = env.server()
+    server = env.server(*env.objects_flags)
     first = fleet("m1", "--cpus", "1")
     spec = {"image": image, "command": ["sh", "-c", "cat /which; sleep 2"], "resources": SMALL}
     job = submit(server.http, spec, 3)
@@ -263,16 +263,16 @@ def test_a_tag_that_moves_changes_nothing_for_a_job_that_runs(env, docker, fleet
     for name in (image, f"{image}@{digest}", "tidemill-test/one"):
         drop_image(docker, name)
     assert not test_images.has_image(docker.socket, f"{image}@{digest}")
-    second = fleet("m2", "--cpus", "1")
+    fleet("m2", "--cpus", "1")
     assert wait_for_end(server.http, job, 60)["counts"]["succeeded"] == 3
     assert show(server.http, job)["image_digest"] == digest
     cli = Cli(env.folder, server)
-    said = cli("logs", job, "--item", "2", "--state-folder", str(second.state))
+    said = cli("logs", job, "--item", "2")
     assert said.out.strip().endswith("one"), said
     # A new job has what the name stands for now.
     other = submit(server.http, spec, 1)
     assert wait_for_end(server.http, other, 60)["counts"]["succeeded"] == 1
-    said = cli("logs", other, "--item", "0", "--state-folder", str(second.state))
+    said = cli("logs", other, "--item", "0")
     assert said.out.strip().endswith("two"), said
     assert show(server.http, other)["image_digest"] != digest
     for name in (image, f"{image}@{digest}", "tidemill-test/two"):

@@ -81,7 +81,7 @@ def nothing_on_this_machine(docker, canary):
 
 def test_a_canary_is_found_nowhere_it_should_not_be(env, docker, fleet, tmp_path):
     canary = "Canary+/" + random.token_urlsafe(24) + "=&%"
-    server = env.server()
+    server = env.server(*env.objects_flags)
     put_secret(server.http, "as-variable", canary)
     put_secret(server.http, "as-file", canary + " in a file")
     agent = fleet("m1", "--cpus", "2")
@@ -106,7 +106,7 @@ def test_a_canary_is_found_nowhere_it_should_not_be(env, docker, fleet, tmp_path
     shown = wait_for_end(server.http, job, 120)
     assert shown["counts"]["succeeded"] == 2, shown
 
-    log = logs_of(server, agent, job, tmp_path)
+    log = logs_of(server, job, tmp_path)
     assert "it is the one" in log
     assert log.count("***") >= 10, log
     found_in("the log", log.encode(), canary)
@@ -136,14 +136,14 @@ def holds(canary):
     return False
 
 
-def logs_of(server, agent, job, folder):
+def logs_of(server, job, folder):
     """As a person reads them; packs are compressed, so their bytes alone prove nothing."""
     from cli import Cli
 
     cli = Cli(folder, server)
     texts = []
     for item in ("0", "1"):
-        said = cli("logs", job, "--item", item, "--state-folder", str(agent.state))
+        said = cli("logs", job, "--item", item)
         assert said.code == 0, said
         texts.append(said.out)
     return "".join(texts)

@@ -134,8 +134,7 @@ def test_the_first_minute(ups, data, tmp_path):
     said = cli("submit", "--example", "hello", "--range", "5", "--watch")
     assert said.code == 0, (said, up.logs())
     assert "hello-1 finished: all 5 items succeeded" in said.out
-    where = ["--state-folder", str(data / "agent")]
-    logged = wait_until("its log", lambda: cli("logs", "hello-1", "--item", "3", *where).out)
+    logged = cli("logs", "hello-1", "--item", "3").out
     assert logged == "hello from item 3 of 5\n"
     assert "1 machine:" in cli("machines").out
 
@@ -268,7 +267,7 @@ def test_the_first_minute_with_docker(ups, tmp_path, docker):
     cli.env["TIDEMILL_TOKEN"] = pathlib.Path(up.file()["token_file"]).read_text().strip()
     said = cli("submit", "--example", "hello", "--watch")
     assert said.code == 0, said
-    said = cli("logs", "hello-1", "--item", "7", "--state-folder", up.file()["agent_state"])
+    said = cli("logs", "hello-1", "--item", "7")
     assert said.out == "hello from item 7 of 100\n", said
     said = cli("usage", "hello-1")
     assert re.search(r"^memory +128 MiB", said.out, re.MULTILINE), said

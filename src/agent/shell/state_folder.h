@@ -16,7 +16,7 @@ namespace tidemill {
 //
 //   lock      held while an agent uses the folder
 //   agent     its id and key, its session and that one's token, and how often it was started
-//   logs/     what items wrote; see log_files.h
+//   logs/     what items wrote and is not stored yet; see log_spool.h
 //   engine/   belongs to the engine
 //
 // Nobody else may enter it. Loop thread only, or before the loop runs.

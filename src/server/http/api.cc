@@ -4,6 +4,15 @@
 #include <utility>
 
 namespace tidemill {
+namespace {
+
+std::unique_ptr<Packs> PacksOf(const ApiOptions& options) {
+  if (options.objects == nullptr || options.logs_worker == nullptr) return nullptr;
+  const auto place = options.objects->Find(options.objects_url);
+  return place ? std::make_unique<Packs>(*place->store, *options.logs_worker) : nullptr;
+}
+
+}  // namespace
 
 Api::Api(Server& server, Random& random, Log& log, ApiOptions options)
     : state_{server,
@@ -13,7 +22,9 @@ Api::Api(Server& server, Random& random, Log& log, ApiOptions options)
              Gate(options.people),
              Gate(options.agents),
              Guard(server, state_.people, log),
-             JobNames(server.jobs())},
+             JobNames(server.jobs()),
+             Gate(options.logs),
+             PacksOf(options)},
       router_([this](Needs needs, std::string action, Call call, Router::Route route) {
         state_.guard.Admit(needs, std::move(action), std::move(call), std::move(route));
       }) {
@@ -21,6 +32,7 @@ Api::Api(Server& server, Random& random, Log& log, ApiOptions options)
   AddJobRoutes(router_, state_);
   AddItemRoutes(router_, state_);
   AddResultRoutes(router_, state_);
+  AddLogRoutes(router_, state_);
   AddMachineRoutes(router_, state_);
   AddAccessRoutes(router_, state_);
   AddSecretRoutes(router_, state_);

@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "base/random.h"
 #include "base/seal.h"
+#include "logs/shelf/packs.h"
 #include "model/image.h"
 #include "net/http_server.h"
 #include "objects/open.h"
@@ -34,6 +35,9 @@ struct ApiOptions {
   // none.
   ObjectStores* objects = nullptr;
   std::string objects_url = {};
+  Worker* logs_worker = nullptr;  // unpacks and searches logs; there if `objects` is
+  // Each has some frames of logs in memory.
+  Gate::Limits logs = {.under_way = 4, .waiting = 100};
   std::function<std::size_t()> connections = [] { return std::size_t{0}; };  // for the metrics
 };
 
@@ -47,6 +51,8 @@ struct ApiState {
   Gate agents;
   Guard guard;
   JobNames names;
+  Gate logs;
+  std::unique_ptr<Packs> packs;  // null: there is no object store
   bool stopping = false;
 };
 
@@ -62,7 +68,7 @@ class Api {
   }
   // From now on no one is let wait, and /healthz says so.
   void BeginStop() { state_.stopping = true; }
-  bool idle() const { return state_.people.idle() && state_.agents.idle(); }
+  bool idle() const { return state_.people.idle() && state_.agents.idle() && state_.logs.idle(); }
 
  private:
   ApiState state_;
@@ -73,6 +79,7 @@ class Api {
 void AddJobRoutes(Router& router, ApiState& state);
 void AddItemRoutes(Router& router, ApiState& state);
 void AddResultRoutes(Router& router, ApiState& state);
+void AddLogRoutes(Router& router, ApiState& state);
 void AddMachineRoutes(Router& router, ApiState& state);
 void AddAgentRoutes(Router& router, ApiState& state);
 void AddAccessRoutes(Router& router, ApiState& state);

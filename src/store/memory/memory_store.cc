@@ -292,7 +292,27 @@ Result<RolledUp> MemoryStore::RollUp(int limit, const RollUpMaker& make) {
 
 Result<ChangeMark> MemoryStore::ReadChange() {
   const std::lock_guard lock(mutex_);
-  return ChangeMark{change_, clock_us_()};
+  ChangeMark mark{change_, clock_us_()};
+  for (const auto& [job, until_us] : followed_) {
+    if (until_us > mark.clock_us && std::ssize(mark.followed) < kFollowedJobs) {
+      mark.followed.push_back(job);
+    }
+  }
+  return mark;
+}
+
+Result<std::vector<SessionId>> MemoryStore::Follow(JobId id, Duration time) {
+  const std::lock_guard lock(mutex_);
+  if (!jobs_.contains(id)) return Fail(Code::kNotFound, "no such job");
+  std::int64_t& until_us = followed_[id];
+  until_us = std::max(until_us, clock_us_() + time.count());
+  std::set<SessionId> sessions;
+  for (const auto& [lease_id, lease] : leases_) {
+    if (lease.chunk.job == id) sessions.insert(lease.session);
+  }
+  std::vector<SessionId> first(sessions.begin(), sessions.end());
+  if (std::ssize(first) > kFollowSessions) first.resize(kFollowSessions);
+  return first;
 }
 
 Result<void> MemoryStore::Announce() {

@@ -69,6 +69,7 @@ class MemoryStore : public Store, public AccessStore, public LedgerStore {
   Result<RolledUp> RollUp(int limit, const RollUpMaker& make) override;
   Result<ChangeMark> ReadChange() override;
   Result<void> Announce() override;
+  Result<std::vector<SessionId>> Follow(JobId id, Duration time) override;
   Result<StoreState> Dump(std::optional<JobId> only, Bodies bodies) override;
 
   Result<std::vector<LedgerJob>> ListLedgerJobs(JobId after, int limit) override;
@@ -162,6 +163,7 @@ class MemoryStore : public Store, public AccessStore, public LedgerStore {
   // Guarded by mutex_.
   std::map<JobId, JobRow> jobs_;
   std::int64_t last_job_ = 0;  // a number is never used again, though its draft was dropped
+  std::map<JobId, std::int64_t> followed_;  // until when
   std::map<SessionId, SessionRow> sessions_;
   std::map<LeaseId, Lease> leases_;
   TryRows tries_;

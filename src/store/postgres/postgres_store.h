@@ -75,6 +75,7 @@ class PostgresStore : public Store, public AccessStore, public LedgerStore {
   Result<RolledUp> RollUp(int limit, const RollUpMaker& make) override;
   Result<ChangeMark> ReadChange() override;
   Result<void> Announce() override;
+  Result<std::vector<SessionId>> Follow(JobId id, Duration time) override;
   Result<StoreState> Dump(std::optional<JobId> only, Bodies bodies) override;
 
   Result<std::vector<LedgerJob>> ListLedgerJobs(JobId after, int limit) override;

@@ -38,7 +38,21 @@ const Statement kDropSessions{"drop_sessions",
                               "delete from agent_session where state = 2"
                               " and ended_at < clock_timestamp() - $1 * interval '1 us'"};
 
-const Statement kReadChange{"read_change", "select seq, clock_timestamp() from change"};
+const Statement kReadChange{
+    "read_change",
+    "select c.seq, clock_timestamp(), coalesce(f.job_id, 0) from change c left join"
+    " (select job_id from followed where until > clock_timestamp() order by job_id limit $1) f"
+    " on true"};
+const Statement kFollow{"follow",
+                        "insert into followed (job_id, until)"
+                        " select job_id, clock_timestamp() + $2 * interval '1 us' from job"
+                        " where job_id = $1 on conflict (job_id)"
+                        " do update set until = greatest(followed.until, excluded.until)"};
+const Statement kFollowSessionsOf{"follow_sessions",
+                                  "select distinct session_id from lease where job_id = $1"
+                                  " order by session_id limit $2"};
+const Statement kDropFollowed{"drop_followed",
+                              "delete from followed where until < clock_timestamp()"};
 
 const Statement kDumpSessions{"dump_sessions",
                               "select " TIDEMILL_SESSION_COLUMNS
@@ -145,18 +159,33 @@ Result<std::int64_t> PostgresStore::DropStale(Duration age) {
   return Transact<std::int64_t>([&](Transaction& transaction) -> Result<std::int64_t> {
     transaction.Send(kDropDrafts, Params().Big(age.count()));
     transaction.Send(kDropSessions, Params().Big(age.count()));
+    transaction.Send(kDropFollowed);
     TIDEMILL_TRY(const std::vector<Rows> answers, transaction.Commit());
     return answers[0].touched() + answers[1].touched();
   });
 }
 
 Result<ChangeMark> PostgresStore::ReadChange() {
-  TIDEMILL_TRY(const Rows rows, Query(kReadChange));
-  Row row = rows[0];
+  TIDEMILL_TRY(const Rows rows, Query(kReadChange, Params().Big(kFollowedJobs)));
   ChangeMark mark;
-  mark.seq = row.Big();
-  mark.clock_us = row.Time();
+  for (int i = 0; i < rows.size(); ++i) {
+    Row row = rows[i];
+    mark.seq = row.Big();
+    mark.clock_us = row.Time();
+    if (const JobId job{row.Big()}; job.number != 0) mark.followed.push_back(job);
+  }
   return mark;
+}
+
+Result<std::vector<SessionId>> PostgresStore::Follow(JobId id, Duration time) {
+  return Transact<std::vector<SessionId>>(
+      [&](Transaction& transaction) -> Result<std::vector<SessionId>> {
+        transaction.Send(kFollow, Params().Big(id.number).Big(time.count()));
+        transaction.Send(kFollowSessionsOf, Params().Big(id.number).Big(kFollowSessions));
+        TIDEMILL_TRY(const std::vector<Rows> answers, transaction.Commit());
+        if (answers[0].touched() == 0) return Fail(Code::kNotFound, "no such job");
+        return ReadAll(answers[1], [](Row row) { return row.Uuid<SessionId>(); });
+      });
 }
 
 Result<void> PostgresStore::Announce() {
