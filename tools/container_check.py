@@ -21,10 +21,15 @@ MUST_BE_EMPTY = [
 
 
 def mounts_wrong(mounts: List[Dict[str, Any]]) -> List[str]:
-    """Three folders, of which the container may write to one, and its own."""
+    """Three folders, of which the container may write to one; its job's code, inputs and outputs."""
     wrong = []
     expected = {"/.tidemill/init": False, "/.tidemill/run": False, "/.tidemill/scratch": True}
     seen = {mount["Destination"]: mount["RW"] for mount in mounts if mount["Type"] == "bind"}
+    for place in ("/.tidemill/code", "/.tidemill/in"):
+        if place in seen:
+            expected[place] = False
+    if "/.tidemill/out" in seen:
+        expected["/.tidemill/out"] = True
     if seen != expected:
         wrong.append(f"mounts are {seen}")
     others = [m for m in mounts if m["Type"] not in ("bind", "volume", "tmpfs")]

@@ -7,6 +7,7 @@
 #include "model/image.h"
 #include "model/places.h"
 #include "submit/cut.h"
+#include "wire/blob_json.h"
 #include "wire/item_field.h"
 #include "wire/loop_item.h"
 #include "wire/spec_json.h"
@@ -51,6 +52,14 @@ Result<Catalog::Entry> EntryOf(const Job& job) {
   return entry;
 }
 
+// Its items begin in the folder, and cannot change it.
+void UseCode(Catalog::Entry& entry, JobCode::Folder folder, bool mounts) {
+  constexpr const char* kInside = "/.tidemill/code";
+  if (mounts) entry.container.mounts.push_back({*folder, kInside, true});
+  entry.container.work_folder = mounts ? kInside : *folder;
+  entry.code = std::move(folder);
+}
+
 }  // namespace
 
 void Catalog::Get(ChunkKey chunk, int length, std::function<void(Result<void>)> done) {
@@ -93,10 +102,39 @@ void Catalog::FetchJob(JobId job, int failures) {
           return;
         }
         Result<Entry> entry = answer ? EntryOf(*answer) : tl::unexpected(answer.error());
-        const bool has_none = entry && entry->run.secrets.empty() && entry->run.image_login.empty();
-        if (!entry || has_none) return Settle(job, std::move(entry));
-        FetchSecrets(job, std::make_shared<Entry>(*std::move(entry)), 0);
+        if (!entry) return Settle(job, std::move(entry));
+        FetchRest(job, std::make_shared<Entry>(*std::move(entry)));
       });
+}
+
+// What the entry names and has not got yet.
+void Catalog::FetchRest(JobId job, std::shared_ptr<Entry> entry) {
+  const RunSpec& run = entry->run;
+  if (!run.code.empty() && entry->code == nullptr) return FetchCode(job, std::move(entry), 0);
+  if (run.secrets.empty() && run.image_login.empty()) return Settle(job, std::move(*entry));
+  FetchSecrets(job, std::move(entry), 0);
+}
+
+void Catalog::FetchCode(JobId job, std::shared_ptr<Entry> entry, int failures) {
+  const std::string sha256(BlobNameOf(entry->run.code));
+  if (deps_.code == nullptr || entry->objects.empty()) {
+    return Settle(job,
+                  Fail(Code::kInvalid, "this machine cannot fetch code: its server keeps none"));
+  }
+  const std::string url = BlobPlace(entry->objects, entry->project, sha256);
+  deps_.code->Get(url, sha256,
+                  [this, job, entry, failures,
+                   alive = std::weak_ptr<char>(alive_)](Result<JobCode::Folder> folder) {
+                    if (alive.expired() || !jobs_.contains(job)) return;
+                    if (!folder && TryAgain(folder.error(), failures, [this, job, entry, failures] {
+                          FetchCode(job, entry, failures + 1);
+                        })) {
+                      return;
+                    }
+                    if (!folder) return Settle(job, While("its code", folder.error()));
+                    UseCode(*entry, *std::move(folder), deps_.engine.mounts());
+                    FetchRest(job, entry);
+                  });
 }
 
 void Catalog::FetchSecrets(JobId job, std::shared_ptr<Entry> entry, int failures) {

@@ -39,6 +39,7 @@ class Catalog {
     ContainerSpec container;
     std::int64_t memory_max = 0;                // an item that ran out of memory may get up to this
     std::shared_ptr<const JobSecrets> secrets;  // null: its spec names none
+    JobCode::Folder code;                       // null: it brought none
   };
 
   // `pass` is the agent's own, as it is at each moment.
@@ -83,6 +84,8 @@ class Catalog {
   void GetJob(JobId job, Waiting done);
   void GetItems(ChunkKey chunk, int length, Waiting done);
   void FetchJob(JobId job, int failures);
+  void FetchRest(JobId job, std::shared_ptr<Entry> entry);
+  void FetchCode(JobId job, std::shared_ptr<Entry> entry, int failures);
   void FetchSecrets(JobId job, std::shared_ptr<Entry> entry, int failures);
   void Settle(JobId job, Result<Entry> entry);
   void FetchItems(ChunkKey chunk, int length, int failures);

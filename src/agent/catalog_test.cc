@@ -30,6 +30,8 @@ class JobLink : public ServerLink {
     job.spec.name = "test";
     job.spec.document = document;
     job.image_digest = image_digest;
+    job.project = "films";
+    job.objects = objects;
     job.items = 10;
     Answer(done, job);
   }
@@ -48,6 +50,7 @@ class JobLink : public ServerLink {
 
   std::string document = R"({"command":["true"]})";
   std::string image_digest;
+  std::string objects;
   Result<Secrets> secrets;
   int outages = 0;
   int jobs_asked = 0;
@@ -68,6 +71,23 @@ struct NoLogs : ItemLogs {
   void StoreAt(JobId, const std::string&) override {}
   void Follow(const std::vector<JobId>&) override {}
   void LimitAttempts(std::int64_t) override {}
+};
+
+struct OneCode : JobCode {
+  explicit OneCode(Loop& a_loop) : loop(a_loop) {}
+  void Get(const std::string& url, const std::string& sha256,
+           std::function<void(Result<Folder>)> done) override {
+    asked.push_back(url);
+    EXPECT_TRUE(url.ends_with("/" + sha256));
+    loop.After(std::chrono::milliseconds(1), [this, done = std::move(done)] {
+      if (asked.size() <= outages) return done(Fail(Code::kUnavailable, "the store is away"));
+      done(answer);
+    });
+  }
+  Loop& loop;
+  Result<Folder> answer = std::make_shared<const std::string>("/state/code/x");
+  std::size_t outages = 0;
+  std::vector<std::string> asked;
 };
 
 struct NoMemory : AgentMemory {
@@ -104,7 +124,8 @@ class CatalogTest : public testing::Test {
   NoMemory memory_;
   NullLog log_;
   AgentLimits limits_;
-  AgentDeps deps_{loop_, link_, engine_, random_, log_, logs_, memory_};
+  OneCode code_{loop_};
+  AgentDeps deps_{loop_, link_, engine_, random_, log_, logs_, memory_, &code_};
   SessionPass pass_{SessionId{1, 1}, "token"};
   Catalog catalog_{deps_, limits_, pass_};
 };
@@ -175,6 +196,30 @@ TEST_F(CatalogTest, KeepsTheLoginOfAnImageFromItsItemsAndHidesIt) {
   MaskedText masked(entry.secrets->masker());
   EXPECT_EQ(masked.Feed("it is me:pass:word, or pass:word.") + masked.Flush(),
             "it is ***, or ***.");
+}
+
+TEST_F(CatalogTest, ItemsBeginInTheFolderOfTheirCode) {
+  const std::string sha256(64, 'a');
+  link_.document = R"({"command":["true"],"code":"blob:)" + sha256 + "\"}";
+  link_.objects = "s3://bucket/prefix";
+  code_.outages = 2;
+  EXPECT_EQ(Get(seconds(30)), "");
+  const std::string url = "s3://bucket/prefix/blobs/films/" + sha256;
+  EXPECT_EQ(code_.asked, (std::vector<std::string>{url, url, url}));
+  const Catalog::Entry& entry = catalog_.JobOf({7});
+  EXPECT_EQ(entry.container.work_folder, "/state/code/x");
+  EXPECT_TRUE(entry.container.mounts.empty());
+  EXPECT_EQ(code_.answer->use_count(), 2) << "it stays while the job is known";
+  catalog_.KeepOnly({});
+  EXPECT_EQ(code_.answer->use_count(), 1);
+}
+
+TEST_F(CatalogTest, SaysThatItsCodeCannotBeHad) {
+  link_.document = R"({"command":["true"],"code":"blob:)" + std::string(64, 'a') + "\"}";
+  EXPECT_EQ(Get(), "this machine cannot fetch code: its server keeps none");
+  link_.objects = "file:///objects";
+  code_.answer = Fail(Code::kInvalid, "'../x' in the archive leads out of it");
+  EXPECT_EQ(Get(), "its code: '../x' in the archive leads out of it");
 }
 
 TEST_F(CatalogTest, RunsTheImageThatIsPinned) {

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -48,6 +49,18 @@ class ItemLogs {
   virtual void Follow(const std::vector<JobId>& jobs) = 0;
 };
 
+// Code that jobs brought with them, as folders of this machine. Loop thread only.
+class JobCode {
+ public:
+  // Its path; while somebody holds it, it stays.
+  using Folder = std::shared_ptr<const std::string>;
+  virtual ~JobCode() = default;
+  // `done` comes once, and never from inside the call. kInvalid, kNotFound: it cannot be had or
+  // unpacked, whatever is tried.
+  virtual void Get(const std::string& url, const std::string& sha256,
+                   std::function<void(Result<Folder>)> done) = 0;
+};
+
 // What an agent keeps over a restart. Loop thread only.
 class AgentMemory {
  public:
@@ -66,6 +79,7 @@ struct AgentDeps {
   ItemLogs& logs;
   AgentMemory& memory;
   ItemData* data = nullptr;  // null: jobs with inputs or outputs cannot run here
+  JobCode* code = nullptr;   // null: jobs that bring code cannot run here
 };
 
 struct AgentLimits {

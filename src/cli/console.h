@@ -8,6 +8,8 @@
 #include <string>
 #include <string_view>
 
+#include "cloud/world.h"
+
 namespace tidemill::cli {
 
 enum Exit : int {
@@ -48,6 +50,7 @@ struct Surroundings {
   std::function<std::optional<std::string>(const std::string&)> env;
   std::function<std::int64_t()> now_ms;  // since 1970
   std::int64_t zone_s = 0;               // the time zone, seconds east of UTC
+  std::function<CloudWorld()> world;     // what clouds and their stores find of us
   std::string executable;                // our own path
   std::string version;
 

@@ -1,13 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/item_source.h"
 
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
-#include <memory>
 #include <string_view>
 #include <utility>
 
@@ -18,19 +12,9 @@ namespace {
 
 constexpr std::size_t kReadBytes = 1 << 20;
 
-struct OpenFile {
-  explicit OpenFile(int a_fd) : fd(a_fd) {}
-  ~OpenFile() {
-    if (fd > STDIN_FILENO) ::close(fd);
-  }
-  OpenFile(const OpenFile&) = delete;
-  OpenFile& operator=(const OpenFile&) = delete;
-  const int fd;
-};
-
 }  // namespace
 
-ItemSource::ItemSource(Read read, std::string name, std::size_t part_bytes)
+ItemSource::ItemSource(ByteRead read, std::string name, std::size_t part_bytes)
     : read_(std::move(read)), name_(std::move(name)), part_bytes_(part_bytes) {}
 
 Result<void> ItemSource::Fill() {
@@ -41,6 +25,7 @@ Result<void> ItemSource::Fill() {
     held_.resize(had + want);
     const auto got = read_(held_.data() + had, want);
     held_.resize(had + (got ? *got : 0));
+    if (!got && got.error().code != Code::kInternal) return tl::unexpected<Error>(got.error());
     if (!got) return While("read " + name_, got.error());
     if (*got == 0) ended_ = true;
   }
@@ -100,20 +85,6 @@ Result<void> ItemSource::Check(std::string& part) {
   }
   part.resize(kept);
   return {};
-}
-
-Result<ItemSource> OpenItems(const std::string& path) {
-  const int fd = path == "-" ? STDIN_FILENO : ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return Fail(Code::kNotFound, "cannot open " + path + ": " + std::strerror(errno));
-  const auto file = std::make_shared<OpenFile>(fd);
-  const auto read = [file](char* to, std::size_t size) -> Result<std::size_t> {
-    while (true) {
-      const ssize_t got = ::read(file->fd, to, size);
-      if (got >= 0) return static_cast<std::size_t>(got);
-      if (errno != EINTR) return Fail(Code::kInternal, std::strerror(errno));
-    }
-  };
-  return ItemSource(read, path == "-" ? "standard input" : path);
 }
 
 }  // namespace tidemill::cli

@@ -3,11 +3,11 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <string>
 
 #include "base/limits.h"
 #include "base/result.h"
+#include "base/zstd_stream.h"
 
 namespace tidemill::cli {
 
@@ -15,15 +15,12 @@ namespace tidemill::cli {
 // and never the list. One thread.
 class ItemSource {
  public:
-  // Reads up to so many bytes; none at the end. kInternal with the reason if it cannot.
-  using Read = std::function<Result<std::size_t>(char*, std::size_t)>;
-
   // `name` is how errors call the list: a file's name.
-  ItemSource(Read read, std::string name, std::size_t part_bytes = limits::kPartBytes);
+  ItemSource(ByteRead read, std::string name, std::size_t part_bytes = limits::kPartBytes);
 
   // The next part: whole lines, each ended by \n (a missing last one is added). Empty at the end.
   // kInvalid, with file and line, for a line that cannot be an item: empty lines may stand at the
-  // end only.
+  // end only. Or what the read says, with the list's name if it is kInternal.
   Result<std::string> Next();
 
   std::int64_t items() const { return items_; }  // in all parts given so far
@@ -39,7 +36,7 @@ class ItemSource {
   Result<void> Check(std::string& part);
 
   // Constant after construction.
-  const Read read_;
+  const ByteRead read_;
   const std::string name_;
   const std::size_t part_bytes_;
 
@@ -51,8 +48,5 @@ class ItemSource {
   std::int64_t items_ = 0;
   std::int64_t bytes_ = 0;
 };
-
-// Reads a file; "-" is standard input. kNotFound if it cannot be opened.
-Result<ItemSource> OpenItems(const std::string& path);
 
 }  // namespace tidemill::cli

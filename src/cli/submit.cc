@@ -6,12 +6,14 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <memory>
 #include <utility>
 
 #include "cli/format.h"
-#include "cli/item_source.h"
 #include "cli/jobs.h"
 #include "cli/locate.h"
+#include "cli/open_items.h"
+#include "cli/send_code.h"
 #include "cli/spec_file.h"
 #include "cli/watch.h"
 #include "wire/job_json.h"
@@ -38,8 +40,9 @@ class Submission {
       : context_(context), random_(random), flags_(flags) {}
 
   int Run() {
-    if (const auto wrong = Prepare()) return *wrong;
     const TimePoint began = context_.client.loop().Now();
+    if (const auto wrong = Prepare()) return *wrong;
+    if (const auto wrong = AddCode()) return *wrong;
     if (const auto wrong = Create()) return *wrong;
     if (const auto wrong = Fill()) return *wrong;
     const auto sealed =
@@ -61,7 +64,7 @@ class Submission {
     if (flags_.spec == "-" && flags_.items == "-") {
       return Wrong("standard input cannot be both the spec and the items");
     }
-    SpecEdits edits{flags_.name, {}, {}};
+    SpecEdits edits{.name = flags_.name, .env = {}, .params = {}};
     for (const auto& [texts, pairs] :
          {std::pair(&flags_.env, &edits.env), std::pair(&flags_.params, &edits.params)}) {
       for (const std::string& text : *texts) {
@@ -86,10 +89,74 @@ class Submission {
     if (!spec) return Wrong(spec.error().reason);
     spec_ = *std::move(spec);
     if (flags_.items.empty()) return std::nullopt;
-    auto items = OpenItems(flags_.items);
-    if (!items) return Wrong(items.error().reason);
-    source_.emplace(*std::move(items));
+    return OpenList();
+  }
+
+  // With its first part, because a list that is wrong or empty mostly shows there.
+  std::optional<int> OpenList() {
+    auto items = OpenItems(
+        flags_.items, [this]() -> Stores& { return stores(); },
+        [this](const ListState& state) { ShowListing(state); }, PathMap(spec_.parsed.paths));
+    if (!items) return WrongList(items.error());
+    source_.emplace(std::move(items->source));
+    listed_ = std::move(items->listed);
+    auto part = source_->Next();
+    if (!part) return WrongList(part.error());
+    if (part->empty()) return Wrong(source_->name() + " has no items: every line is one");
+    first_part_ = *std::move(part);
     return std::nullopt;
+  }
+
+  Stores& stores() {
+    if (!stores_) stores_.emplace(context_.client.loop(), random_, context_.around.world());
+    return *stores_;
+  }
+
+  // The spec that is stored names what was sent, not a folder of this machine.
+  std::optional<int> AddCode() {
+    const std::string& code = spec_.parsed.run.code;
+    if (code.empty()) return std::nullopt;
+    const auto blob =
+        SendCode(context_, [this]() -> Stores& { return stores(); }, code, flags_.spec);
+    if (!blob && blob.error().of_server) {
+      return Explain(context_.console, context_.client, blob.error().error);
+    }
+    if (!blob) {
+      const std::string hint = StoreHint(code, blob.error().error.code);
+      context_.console.ErrLine(blob.error().error.reason);
+      if (IsStoreUrl(code) && !hint.empty()) context_.console.ErrLine(hint);
+      return IsStoreUrl(code) ? ExitOf(blob.error().error.code) : kWrongUse;
+    }
+    auto document = EditSpec(spec_.document, {.name = {}, .code = *blob, .env = {}, .params = {}});
+    if (!document) return Wrong(document.error().reason);
+    spec_.document = *std::move(document);
+    return std::nullopt;
+  }
+
+  int WrongList(const Error& error) const {
+    ClearListing();
+    context_.console.ErrLine(error.reason);
+    // What was listed to its end was found; only nothing of it matches.
+    const bool is_found = listed_ && listed_->ended;
+    const bool needs_hint = IsStoreUrl(flags_.items) && !is_found;
+    const std::string hint = needs_hint ? StoreHint(flags_.items, error.code) : "";
+    if (!hint.empty()) context_.console.ErrLine(hint);
+    return IsStoreUrl(flags_.items) ? ExitOf(error.code) : kWrongUse;
+  }
+
+  void ShowListing(const ListState& state) const {
+    const Console& console = context_.console;
+    if (!console.err_terminal || console.quiet || console.json) return;
+    if (state.ended) return ClearListing();
+    console.err("\r\x1b[K" + Clip("listing: " + ListedText(state), console.columns - 1));
+  }
+  void ClearListing() const {
+    if (context_.console.err_terminal && listed_) context_.console.err("\r\x1b[K");
+  }
+  static std::string ListedText(const ListState& state) {
+    const double seconds = static_cast<double>(std::max<std::int64_t>(state.took_ms, 1)) / 1000;
+    return Thousands(state.matched) + " of " + CountOf(state.seen, "object") + " match, " +
+           RateText(static_cast<double>(state.seen) / seconds);
   }
 
   static Result<std::string> ReadSpec(const std::string& file) {
@@ -130,15 +197,18 @@ class Submission {
   }
 
   std::optional<int> FillFromSource() {
-    while (true) {
-      auto part = source_->Next();
-      if (!part) return GiveUp(part.error().reason);
-      if (part->empty()) break;
-      if (const auto wrong = Put("text/plain", *std::move(part))) return wrong;
+    std::string part = std::move(first_part_);
+    while (!part.empty()) {
+      if (const auto wrong = Put("text/plain", std::move(part))) return wrong;
       sent_.items = source_->items();
       sent_.bytes = source_->bytes();
+      auto next = source_->Next();
+      if (!next) {
+        DropDraft();
+        return WrongList(next.error());
+      }
+      part = *std::move(next);
     }
-    if (sent_.items == 0) return GiveUp(source_->name() + " has no items: every line is one");
     return std::nullopt;
   }
 
@@ -151,8 +221,9 @@ class Submission {
                               .timeout = kPartTimeout},
                              kPatient);
     if (!answer && answer.error().code == Code::kInvalid && source_) {
-      return GiveUp(source_->name() + ", from line " + Thousands(source_->part_line()) +
-                    " on: " + answer.error().reason);
+      DropDraft();
+      return Wrong(source_->name() + ", from line " + Thousands(source_->part_line()) +
+                   " on: " + answer.error().reason);
     }
     if (!answer) return Broken(answer.error());
     ++sent_.parts;
@@ -160,9 +231,8 @@ class Submission {
   }
 
   // The items are wrong, so the draft is of no use to anybody.
-  int GiveUp(const std::string& why) {
+  void DropDraft() {
     [[maybe_unused]] const auto gone = context_.client.Post(JobTarget(job_, "/cancel"), "");
-    return Wrong(why);
   }
 
   int Broken(const Error& error) {
@@ -178,7 +248,8 @@ class Submission {
     if (console.quiet) return console.Line(job_);
     std::string line = job_ + " submitted: " + CountOf(sent_.items, "item");
     if (source_) {
-      line += " (" + DecimalBytesText(sent_.bytes) + ", " + DurationText(took_ms) + ")";
+      line += " (" + DecimalBytesText(sent_.bytes) + ", " + DurationText(took_ms);
+      line += listed_ ? "; " + ListedText(*listed_) + ")" : ")";
     } else {
       const std::string& image = spec_.parsed.run.image;
       if (!image.empty()) line += ", image " + image;
@@ -195,7 +266,10 @@ class Submission {
   const SubmitFlags& flags_;
   const Example* example_ = nullptr;
   LoadedSpec spec_;
+  std::optional<Stores> stores_;
   std::optional<ItemSource> source_;
+  std::shared_ptr<const ListState> listed_;
+  std::string first_part_;
   std::string key_;
   std::string job_;
   std::string note_;  // why the image is not pinned

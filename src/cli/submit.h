@@ -14,7 +14,7 @@ namespace tidemill::cli {
 struct SubmitFlags {
   std::string spec;     // a file, or "-"
   std::string example;  // instead of a file
-  std::string items;    // a file, or "-"; empty: none
+  std::string items;    // as OpenItems has it; empty: none
   std::optional<std::int64_t> range;
   std::vector<std::string> env;     // NAME=VALUE
   std::vector<std::string> params;  // NAME=VALUE

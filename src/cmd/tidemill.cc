@@ -78,6 +78,7 @@ Surroundings AskSystem() {
   const std::time_t now = std::time(nullptr);
   std::tm local{};
   if (localtime_r(&now, &local) != nullptr) around.zone_s = local.tm_gmtoff;
+  around.world = SystemWorld;
   std::error_code error;
   around.executable = std::filesystem::read_symlink("/proc/self/exe", error).string();
   around.version = TIDEMILL_VERSION;
@@ -216,8 +217,10 @@ class CommandLine {
     example->option_text("NAME");
     spec->excludes(example);
     auto* const items =
-        command->add_option("--items", submit.items, "A file with an item a line, or -");
-    items->option_text("FILE");
+        command->add_option("--items", submit.items,
+                            "An item a line, or .csv, .jsonl; - ; or a pattern in a store, such as "
+                            "'s3://bucket/in/**/*.jpg'");
+    items->option_text("FILE|URL");
     command->add_option("--range", submit.range, "So many items: the numbers from 0 on")
         ->option_text("N")
         ->check(CLI::Range(std::int64_t{1}, limits::kItemsPerJob))

@@ -22,6 +22,7 @@
 
 #include "agent/agent.h"
 #include "agent/room.h"
+#include "agent/shell/code_folders.h"
 #include "agent/shell/http_link.h"
 #include "agent/shell/log_files.h"
 #include "agent/shell/machine.h"
@@ -232,7 +233,8 @@ int Run(const Flags& flags) {
   RegistryRoles roles(loop, *std::move(role_options));
   const std::unique_ptr<Engine> engine = MakeEngine(flags, loop, **folder, roles);
   DataThread data(loop, {(*folder)->data(), world});
-  Agent agent({loop, link, *engine, random, log, logs, **folder, &data}, *options);
+  CodeFolders code(objects, files, (*folder)->code());
+  Agent agent({loop, link, *engine, random, log, logs, **folder, &data, &code}, *options);
   agent.Start();
   TellWhenReady(loop, agent, *options, log);
   bool leaving = false;

@@ -167,6 +167,13 @@ RegistryOptions RegistriesOf(const Flags& flags) {
   return options;
 }
 
+auto FinderOf(Registries& registries) {
+  return [&registries](const ImageName& image, std::optional<RegistryLogin> login,
+                       Reply<std::string> reply) {
+    registries.ResolveDigest(image, std::move(login), std::move(reply));
+  };
+}
+
 int Serve(const Flags& flags) {
   auto listen = ParseListen(flags.listen);
   if (!listen) {
@@ -212,11 +219,7 @@ int Serve(const Flags& flags) {
     options.api.objects_url = flags.objects;
   }
   Registries registries(loop, RegistriesOf(flags));
-  options.api.find_digest = [&registries](const ImageName& image,
-                                          std::optional<RegistryLogin> login,
-                                          Reply<std::string> reply) {
-    registries.ResolveDigest(image, std::move(login), std::move(reply));
-  };
+  options.api.find_digest = FinderOf(registries);
   LedgerWriter ledger(server.deps(), store, objects, {.objects = flags.objects});
   Service service({loop, server, random, log}, options);
   if (auto started = service.Start(); !started) {

@@ -39,6 +39,9 @@ struct ContainerSpec {
   std::vector<std::string> devices = {};  // paths of the machine's that it is given
   // Where `mounts()` is false its items see the folders themselves. Recover does not tell them.
   std::vector<Mount> mounts = {};
+  // Where its items begin: in the container, or on the machine where it has no mounts. Empty: as
+  // its image says.
+  std::string work_folder = {};
   // With which its image is pulled. It reaches the engine's pull alone, and is never kept.
   std::optional<RegistryLogin> login = {};
 };

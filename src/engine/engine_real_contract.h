@@ -26,6 +26,25 @@ TEST_P(RealEngineTest, GivesItemsTheirEnvironmentAndAScratchFolderThatIsEmptied)
   EXPECT_EQ(LogOf(2), ".\n");
 }
 
+TEST_P(RealEngineTest, BeginsWhereItIsTold) {
+  const std::string folder = folder_ + "/work";
+  std::filesystem::create_directory(folder);
+  std::ofstream(folder + "/file") << "here";
+  ContainerSpec spec = holder_->Spec();
+  spec.mounts = {{folder, "/.tidemill/code", true}};
+  spec.work_folder = engine().mounts() ? "/.tidemill/code" : folder;
+  auto opened = TryOpen(spec);
+  ASSERT_TRUE(opened) << opened.error().reason;
+  container_ = *std::move(opened);
+  container_->Run(Shell(1, "cat file; echo x 2>/dev/null >new || echo ' and is kept'"));
+  container_->Run(Shell(2, "cd /; pwd"));
+  container_->Run(Shell(3, "cat file"));
+  RunUntilEnds(3);
+  EXPECT_EQ(LogOf(3), "here") << "each item begins there";
+  if (engine().mounts()) EXPECT_EQ(LogOf(1), "here and is kept\n");
+  if (!engine().mounts()) EXPECT_EQ(LogOf(1), "here");
+}
+
 TEST_P(RealEngineTest, KeepsTheOrderOfALongLog) {
   Open();
   container_->Run(Shell(1, "i=0; while [ $i -lt 20000 ]; do echo $i; i=$((i+1)); done"));

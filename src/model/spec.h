@@ -47,7 +47,10 @@ struct RunSpec {
   std::vector<DataInput> inputs = {};
   std::vector<DataOutput> outputs = {};
   OutputExists output_exists = OutputExists::kFail;
-  bool skip_existing = false;   // an item whose outputs are there is not run
+  bool skip_existing = false;  // an item whose outputs are there is not run
+  // The items' working folder: "blob:SHA256" in a job that is made; in a person's file a folder, or
+  // a URL. Empty: the image's own.
+  std::string code = {};
   std::int64_t shm_bytes = 0;   // 0: the engine's own default
   std::int64_t disk_bytes = 0;  // what an item may write; 0: as much as there is
   Mode mode = Mode::kProcess;

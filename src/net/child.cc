@@ -25,7 +25,7 @@ namespace {
 using boost::asio::posix::stream_descriptor;
 
 // Gives the pid, or the negative errno.
-pid_t Spawn(std::vector<std::string>& argv, int fd) {
+pid_t Spawn(std::vector<std::string>& argv, int fd, const std::string& folder) {
   std::vector<char*> words;
   for (std::string& word : argv) words.push_back(word.data());
   words.push_back(nullptr);
@@ -35,6 +35,7 @@ pid_t Spawn(std::vector<std::string>& argv, int fd) {
   TIDEMILL_CHECK(posix_spawnattr_init(&attributes) == 0);
   posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
   posix_spawn_file_actions_adddup2(&files, fd, kChildFd);
+  if (!folder.empty()) posix_spawn_file_actions_addchdir_np(&files, folder.c_str());
   // The sockets of asio are not close-on-exec.
   posix_spawn_file_actions_addclosefrom_np(&files, kChildFd + 1);
   sigset_t none;
@@ -106,11 +107,11 @@ Child::~Child() {
 }
 
 Result<std::unique_ptr<Child>> Child::Start(AsioLoop& loop, std::vector<std::string> argv, Fd fd,
-                                            OnExit on_exit) {
+                                            OnExit on_exit, const std::string& folder) {
   TIDEMILL_CHECK(!argv.empty());
   // dup2 of a descriptor onto itself would leave it close-on-exec.
   if (fd.get() == kChildFd) fd.Reset(fcntl(kChildFd, F_DUPFD_CLOEXEC, kChildFd + 1));
-  const pid_t pid = Spawn(argv, fd.get());
+  const pid_t pid = Spawn(argv, fd.get(), folder);
   if (pid < 0) {
     return Fail(Code::kUnavailable, "cannot start '" + argv[0] + "': " + strerror(-pid));
   }

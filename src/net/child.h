@@ -24,10 +24,10 @@ class Child {
   // What waitpid says of it.
   using OnExit = std::function<void(int status)>;
 
-  // kUnavailable: it cannot be started. `on_exit` comes once, never from inside, and may destroy
-  // the child.
+  // It begins in `folder`; empty: in ours. kUnavailable: it cannot be started. `on_exit` comes
+  // once, never from inside, and may destroy the child.
   static Result<std::unique_ptr<Child>> Start(AsioLoop& loop, std::vector<std::string> argv, Fd fd,
-                                              OnExit on_exit);
+                                              OnExit on_exit, const std::string& folder = {});
   // One that has not ended is killed and waited for; `on_exit` does not come.
   ~Child();
 

@@ -10,7 +10,6 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
-#include <set>
 #include <utility>
 
 namespace tidemill {
@@ -18,7 +17,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view kPartPrefix = ".tidemill-part-";
 constexpr std::string_view kMarksPrefix = "user.tidemill.";
 constexpr std::size_t kMarksBytes = 4096;
 
@@ -86,13 +84,6 @@ Result<void> SyncFolder(const fs::path& folder) {
   return {};
 }
 
-// What of a key is folded, or empty.
-std::string FoldedOf(const std::string& key, const ListOptions& options) {
-  if (options.delimiter.empty()) return "";
-  const std::size_t at = key.find(options.delimiter, options.prefix.size());
-  return at == key.npos ? "" : key.substr(0, at + options.delimiter.size());
-}
-
 }  // namespace
 
 Result<std::string> FilePathOf(const std::string& root, const std::string& key) {
@@ -100,7 +91,7 @@ Result<std::string> FilePathOf(const std::string& root, const std::string& key) 
   std::string_view rest = key;
   while (true) {
     const std::string_view part = rest.substr(0, rest.find('/'));
-    if (part.empty() || part == "." || part == ".." || part.starts_with(kPartPrefix)) {
+    if (part.empty() || part == "." || part == ".." || part.starts_with(kFilePartPrefix)) {
       return Fail(Code::kInvalid, "'" + key + "' cannot be the name of a file");
     }
     if (part.size() == rest.size()) return root + "/" + key;
@@ -145,7 +136,7 @@ Result<NewFile> BeginFile(const std::string& path, const ObjectMarks& marks) {
     errno = error.value();
     return FailErrno(folder.string());
   }
-  NewFile file{.path = path, .part = (folder / kPartPrefix).string() + "XXXXXX"};
+  NewFile file{.path = path, .part = (folder / kFilePartPrefix).string() + "XXXXXX"};
   file.fd.Reset(mkostemp(file.part.data(), O_CLOEXEC));
   if (!file.fd) return FailErrno(path);
   fchmod(file.fd.get(), 0644);
@@ -188,52 +179,6 @@ Result<void> DeleteFile(const std::string& path) {
     return {};
   }
   return FailErrno(path);
-}
-
-Result<ListPage> ListFiles(const std::string& root, const ListOptions& options) {
-  // The deepest folder that holds all of the prefix.
-  const std::string inside = options.prefix.substr(0, options.prefix.rfind('/') + 1);
-  std::map<std::string, std::int64_t> found;  // those after the page before
-  std::error_code error;
-  fs::recursive_directory_iterator walk(fs::path(root) / inside,
-                                        fs::directory_options::skip_permission_denied, error);
-  if (error == std::errc::no_such_file_or_directory || error == std::errc::not_a_directory) {
-    return ListPage{};
-  }
-  for (; !error && walk != fs::recursive_directory_iterator(); walk.increment(error)) {
-    std::error_code unread;
-    if (!walk->is_regular_file(unread)) continue;
-    const std::string name = walk->path().filename().string();
-    const std::string key = walk->path().lexically_relative(root).string();
-    if (name.starts_with(kPartPrefix) || !key.starts_with(options.prefix)) continue;
-    if (key <= options.next || (!options.next.empty() && FoldedOf(key, options) == options.next)) {
-      continue;
-    }
-    const auto size = walk->file_size(unread);
-    if (!unread) found[key] = static_cast<std::int64_t>(size);
-  }
-  if (error) {
-    errno = error.value();
-    return FailErrno(root);
-  }
-  ListPage page;
-  std::string last;
-  for (const auto& [key, size] : found) {
-    const std::string folded = FoldedOf(key, options);
-    if (!folded.empty() && folded == last) continue;
-    if (page.objects.size() + page.prefixes.size() == static_cast<std::size_t>(options.most)) {
-      page.next = last;
-      break;
-    }
-    if (folded.empty()) {
-      page.objects.push_back({.key = key, .size_bytes = size});
-      last = key;
-    } else {
-      page.prefixes.push_back(folded);
-      last = folded;
-    }
-  }
-  return page;
 }
 
 }  // namespace tidemill

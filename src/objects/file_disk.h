@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "base/fd.h"
 #include "objects/download.h"
@@ -12,6 +13,9 @@ namespace tidemill {
 
 // Objects as files below a folder, step by step. All of it blocks: for the threads of a worker. Any
 // thread.
+
+// What the names of files that are not whole begin with.
+inline constexpr std::string_view kFilePartPrefix = ".tidemill-part-";
 
 // The path of an object. kInvalid: its key has an empty part, ".", "..", or one of our own names
 // for files that are not whole.
@@ -34,7 +38,5 @@ Result<void> EndFile(const NewFile& file, bool if_absent);
 void DropFile(const NewFile& file);
 
 Result<void> DeleteFile(const std::string& path);
-// Walks all that may be below the prefix, for each page anew: for folders of thousands of files.
-Result<ListPage> ListFiles(const std::string& root, const ListOptions& options);
 
 }  // namespace tidemill

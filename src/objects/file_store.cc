@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "objects/file_disk.h"
+#include "objects/file_list.h"
 
 namespace tidemill {
 

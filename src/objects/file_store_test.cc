@@ -3,8 +3,11 @@
 
 #include <stdlib.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <random>
+#include <set>
 
 #include "net/thread_pool.h"
 #include "objects/object_contract.h"
@@ -55,6 +58,48 @@ TEST_P(FileStoreTest, LeavesItsFolderByNoKey) {
     TIDEMILL_EXPECT_CODE(Code::kInvalid, Delete(key));
   }
   EXPECT_FALSE(std::filesystem::exists(folder().parent_path() / outside));
+}
+
+// Against a slow one: all keys, sorted, cut into pages.
+TEST_P(FileStoreTest, ListsAnyTreeInOrderWhateverThePages) {
+  std::mt19937 random(3);
+  std::set<std::string> keys;
+  const std::vector<std::string> names = {"a", "a-", "a.b", "ab", "b", "B", "é", "0"};
+  for (int i = 0; i < 60; ++i) {
+    std::string key;
+    for (auto depth = random() % 4; depth > 0; --depth) key += "d" + names[random() % 8] + "/";
+    keys.insert(key + names[random() % 8]);
+  }
+  for (const std::string& key : keys) TIDEMILL_EXPECT_OK(Put(key, "x"));
+  for (const char* const empty : {"d-empty/x", "da/aa", "z"}) {
+    std::filesystem::create_directories(folder() / empty);
+  }
+  for (const std::string prefix : {"", "d", "da", "da/", "da/a", "da/d", "db/da/"}) {
+    for (const std::string& delimiter : {std::string(), std::string("/")}) {
+      std::set<std::string> expected;
+      for (const std::string& key : keys) {
+        if (!key.starts_with(prefix)) continue;
+        const auto cut = delimiter.empty() ? key.npos : key.find('/', prefix.size());
+        expected.insert(cut == key.npos ? key : key.substr(0, cut + 1));
+      }
+      for (const int most : {1, 2, 7, 1000}) {
+        std::vector<std::string> seen;
+        ListOptions options{.prefix = prefix, .delimiter = delimiter, .most = most};
+        do {
+          const auto page = List(options);
+          ASSERT_TRUE(page) << page.error().reason;
+          std::vector<std::string> found = KeysOf(*page);
+          found.insert(found.end(), page->prefixes.begin(), page->prefixes.end());
+          std::sort(found.begin(), found.end());
+          seen.insert(seen.end(), found.begin(), found.end());
+          options.next = page->next;
+        } while (!options.next.empty() && seen.size() <= keys.size());
+        EXPECT_EQ(seen, std::vector<std::string>(expected.begin(), expected.end()))
+            << prefix << delimiter << most;
+      }
+    }
+  }
+  EXPECT_TRUE(List({.prefix = "../"})->objects.empty());
 }
 
 TEST_P(FileStoreTest, ShowsNoFileThatIsNotWhole) {

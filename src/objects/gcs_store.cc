@@ -320,15 +320,21 @@ void GcsStore::List(ListOptions options, Done<ListPage> done) {
   };
   add("prefix", options.prefix);
   add("delimiter", options.delimiter);
+  add("startOffset", options.after);
   add("pageToken", options.next);
-  impl_->Call("", {.target = target}, [done = std::move(done)](const Result<HttpResponse>& got) {
-    if (!got) return done(tl::unexpected<Error>(got.error()));
-    auto list = ParseGcsList(got->body);
-    if (!list) return done(tl::unexpected<Error>(list.error()));
-    ListPage page{.prefixes = std::move(list->prefixes), .next = std::move(list->next)};
-    for (GcsObject& object : list->objects) page.objects.push_back(InfoOf(std::move(object)));
-    done(std::move(page));
-  });
+  impl_->Call(
+      "", {.target = target},
+      [done = std::move(done), after = std::move(options.after)](const Result<HttpResponse>& got) {
+        if (!got) return done(tl::unexpected<Error>(got.error()));
+        auto list = ParseGcsList(got->body);
+        if (!list) return done(tl::unexpected<Error>(list.error()));
+        ListPage page{.prefixes = std::move(list->prefixes), .next = std::move(list->next)};
+        for (GcsObject& object : list->objects) {
+          // Google begins with the key itself.
+          if (object.name != after) page.objects.push_back(InfoOf(std::move(object)));
+        }
+        done(std::move(page));
+      });
 }
 
 void GcsStore::Delete(const std::string& key, Done<void> done) {

@@ -160,6 +160,29 @@ TEST_P(ObjectStoreTest, GoesOnWhereAPageEnded) {
   }
 }
 
+TEST_P(ObjectStoreTest, BeginsBehindAKey) {
+  const std::vector<std::string> keys = {"l/a", "l/b", "l/c-d", "l/c/1", "l/c/2", "l/d", "l/e/f/1"};
+  for (const std::string& key : keys) TIDEMILL_EXPECT_OK(Put(key, "12"));
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    const std::vector<std::string> rest(keys.begin() + static_cast<std::ptrdiff_t>(i) + 1,
+                                        keys.end());
+    EXPECT_EQ(KeysOf(List({.prefix = "l/", .after = keys[i]}).value()), rest) << keys[i];
+    std::vector<std::string> seen;
+    ListOptions options{.prefix = "l/", .after = keys[i], .most = 2};
+    do {
+      const auto page = List(options);
+      ASSERT_TRUE(page) << page.error().reason;
+      for (const std::string& key : KeysOf(*page)) seen.push_back(key);
+      options.next = page->next;
+    } while (!options.next.empty() && seen.size() <= keys.size());
+    EXPECT_EQ(seen, rest) << keys[i];
+  }
+  // A key that is not there, and the name of a folder.
+  EXPECT_EQ(KeysOf(List({.prefix = "l/", .after = "l/c/"}).value()),
+            (std::vector<std::string>{"l/c/1", "l/c/2", "l/d", "l/e/f/1"}));
+  EXPECT_TRUE(List({.prefix = "l/", .after = "l/z"})->objects.empty());
+}
+
 TEST_P(ObjectStoreTest, EndsAGetWhenItsReaderFails) {
   TIDEMILL_EXPECT_OK(Put("long", Long(20 << 20)));
   int pieces = 0;

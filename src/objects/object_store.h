@@ -48,8 +48,9 @@ struct ObjectRange {
 struct ListOptions {
   std::string prefix = {};
   std::string delimiter = {};  // "/" or empty: keys that have it after the prefix are folded
+  std::string after = {};      // only keys behind this one; for a first page
   std::string next = {};       // as the page before said
-  int most = 1000;             // 1 to 1,000
+  int most = 1000;             // at least 1; S3 and Google give 1,000 at most
 };
 
 struct ListPage {

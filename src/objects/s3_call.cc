@@ -130,6 +130,7 @@ HttpFields ListQuery(const ListOptions& options) {
   HttpFields query{{"list-type", "2"}, {"max-keys", std::to_string(options.most)}};
   if (!options.prefix.empty()) query.emplace_back("prefix", options.prefix);
   if (!options.delimiter.empty()) query.emplace_back("delimiter", options.delimiter);
+  if (!options.after.empty()) query.emplace_back("start-after", options.after);
   if (!options.next.empty()) query.emplace_back("continuation-token", options.next);
   return query;
 }

@@ -257,7 +257,7 @@ std::string FormatDockerCreate(const DockerCreate& create) {
     host["MemorySwap"] = create.memory_bytes;
   }
   if (create.shm_bytes > 0) host["ShmSize"] = create.shm_bytes;
-  const Value body = {
+  Value body = {
       {"Image", create.image},
       {"Entrypoint", create.entrypoint},
       {"Cmd", create.command},
@@ -265,6 +265,7 @@ std::string FormatDockerCreate(const DockerCreate& create) {
       {"Healthcheck", {{"Test", Value::array({"NONE"})}}},
       {"HostConfig", std::move(host)},
   };
+  if (!create.work_folder.empty()) body["WorkingDir"] = create.work_folder;
   return body.dump(-1, ' ', false, Value::error_handler_t::replace);
 }
 

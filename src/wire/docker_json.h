@@ -95,6 +95,7 @@ struct DockerCreate {
   std::vector<std::string> command;
   std::vector<std::pair<std::string, std::string>> labels;
   std::vector<DockerMount> mounts;
+  std::string work_folder = {};                            // empty: the image's own
   std::vector<std::pair<std::string, std::string>> tmpfs;  // where, and its options
   std::vector<std::string> devices;                        // paths; it may read and write them
   std::int64_t nano_cpus = 0;                              // 0: no limit

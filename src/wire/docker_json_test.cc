@@ -122,6 +122,7 @@ TEST(DockerJson, WritesAContainer) {
   create.command = {"--a", "b\"c"};
   create.labels = {{"l", "v"}};
   create.mounts = {{"/from:here", "/to", true}};
+  create.work_folder = "/to";
   create.pids = 10;
   auto value = json::Parse(FormatDockerCreate(create));
   ASSERT_TRUE(value);
@@ -130,6 +131,7 @@ TEST(DockerJson, WritesAContainer) {
   const auto& host = (*value)["HostConfig"];
   EXPECT_EQ(host["Mounts"][0]["Source"], "/from:here");
   EXPECT_EQ(host["Mounts"][0]["ReadOnly"], true);
+  EXPECT_EQ((*value)["WorkingDir"], "/to");
   EXPECT_EQ(host["PidsLimit"], 10);
   EXPECT_EQ(host["CapDrop"], (json::Value{"NET_RAW", "MKNOD"}));
   EXPECT_EQ(host["Ulimits"][0]["Name"], "core");

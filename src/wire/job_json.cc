@@ -7,6 +7,7 @@
 #include "base/limits.h"
 #include "report/signature.h"
 #include "wire/json.h"
+#include "wire/spec_code.h"
 #include "wire/spec_value.h"
 #include "wire/time.h"
 
@@ -35,6 +36,7 @@ Result<JobSpec> ReadSpec(const Fields& request) {
   if (value == nullptr) return json::Wrong(request.In("spec"), "is missing");
   TIDEMILL_TRY(ParsedSpec parsed, json::ReadSpec(*value, request.In("spec")));
   TIDEMILL_TRY(parsed.job.name, ReadName(request, parsed.job.name));
+  TIDEMILL_TRY_VOID(json::CheckStoredCode(parsed.run.code, request.In("spec")));
   return std::move(parsed.job);
 }
 

@@ -14,6 +14,7 @@
 #include "wire/json.h"
 #include "wire/nearest.h"
 #include "wire/secret_uses.h"
+#include "wire/spec_code.h"
 #include "wire/spec_needs.h"
 #include "wire/spec_value.h"
 
@@ -233,6 +234,7 @@ Result<RunSpec> ReadRun(const Fields& spec) {
                ReadTexts(spec, {"params", IsParamName, "letters, digits, '_' and '-'", SimpleOf}));
   TIDEMILL_TRY(run.labels, ReadTexts(spec, {"labels", IsLabel,
                                             "letters, digits, '.', '_', '-' and '/'", LabelOf}));
+  TIDEMILL_TRY(run.code, json::ReadCode(spec));
   TIDEMILL_TRY(run.timeout, json::ReadTime(spec, "timeout", kTimeout));
   TIDEMILL_TRY(run.grace, json::ReadTime(spec, "grace", grace));
   TIDEMILL_TRY(run.mode, ReadMode(spec));
@@ -268,12 +270,14 @@ Result<ParsedSpec> json::ReadSpec(const Value& value, const Path& path) {
   if (parsed.job.document.size() > limits::kSpecBytes) {
     return Wrong(path, "is more than " + std::to_string(limits::kSpecBytes) + " bytes");
   }
-  TIDEMILL_TRY_VOID(fields.Only({"name",    "image",   "image_login", "command",       "entrypoint",
-                                 "env",     "secrets", "params",      "labels",        "resources",
-                                 "timeout", "grace",   "retries",     "retry",         "canary",
-                                 "mode",    "input",   "output",      "output_exists", "skip"}));
+  TIDEMILL_TRY_VOID(
+      fields.Only({"name",          "image",  "image_login", "command",   "entrypoint", "env",
+                   "secrets",       "params", "labels",      "resources", "timeout",    "grace",
+                   "retries",       "retry",  "canary",      "mode",      "input",      "output",
+                   "output_exists", "skip",   "code",        "workdir",   "paths"}));
   TIDEMILL_TRY(parsed.job.name, ReadJobName(fields));
   TIDEMILL_TRY(parsed.run, ReadRun(fields));
+  TIDEMILL_TRY(parsed.paths, json::ReadPaths(fields));
   TIDEMILL_TRY_VOID(json::CheckNeeds(fields));
   TIDEMILL_TRY_VOID(json::ReadNeeds(fields, parsed));
   return parsed;

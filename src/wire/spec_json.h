@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <map>
 #include <string>
 #include <string_view>
 
@@ -15,6 +16,7 @@ namespace tidemill {
 struct ParsedSpec {
   JobSpec job;  // its name is empty if the object has none
   RunSpec run;
+  std::map<std::string, std::string> paths;  // see PathMap; for who submits, not for who runs
 };
 
 // kInvalid, with the field's path, for anything that is not known or not as it should be; so also

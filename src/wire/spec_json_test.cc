@@ -6,6 +6,7 @@
 #include "base/limits.h"
 #include "wire/duration.h"
 #include "wire/item_field.h"
+#include "wire/job_json.h"
 
 namespace tidemill {
 namespace {
@@ -90,7 +91,8 @@ TEST(SpecJson, AnUnknownFieldIsNamedWithTheNearest) {
             "the body: unknown field 'zzzzzzzzzz'; known are 'name' 'image' 'image_login' "
             "'command' 'entrypoint' "
             "'env' 'secrets' 'params' 'labels' 'resources' 'timeout' 'grace' 'retries' 'retry' "
-            "'canary' 'mode' 'input' 'output' 'output_exists' 'skip'");
+            "'canary' 'mode' 'input' 'output' 'output_exists' 'skip' 'code' "
+            "'workdir' 'paths'");
 }
 
 TEST(SpecJson, DataIsAUrlOrSeveralByName) {
@@ -248,6 +250,34 @@ TEST(SpecJson, OtherFieldsAreBounded) {
   EXPECT_EQ(WhyNot("[]"), "the body: must be an object, not an array");
   EXPECT_EQ(WhyNot("{\"x\":\"" + std::string(limits::kSpecBytes, 'x') + "\"}"),
             "the body: is more than 65536 bytes");
+}
+
+TEST(SpecJson, CodeIsAFolderOrABlob) {
+  EXPECT_EQ(ParseSpec(R"({"code":"./src"})")->run.code, "./src");
+  EXPECT_EQ(ParseSpec(R"({"workdir":"."})")->run.code, ".");
+  EXPECT_EQ(ParseSpec("{}")->run.code, "");
+  EXPECT_EQ(WhyNot(R"({"code":"a","workdir":"b"})"),
+            "workdir: means the same as code; only one of them can be there");
+  EXPECT_EQ(WhyNot(R"({"code":""})"), "code: must not be empty");
+  // In a job that is made it is a blob.
+  const std::string blob = "blob:" + std::string(64, 'a');
+  EXPECT_TRUE(ParseNewJob("{\"name\":\"a\",\"spec\":{\"code\":\"" + blob + "\"}}"));
+  for (const char* const code : {"./src", "blob:a", "s3://b/code.tar.zst"}) {
+    const auto job =
+        ParseNewJob("{\"name\":\"a\",\"spec\":{\"code\":\"" + std::string(code) + "\"}}");
+    ASSERT_FALSE(job) << code;
+    EXPECT_TRUE(job.error().reason.starts_with("spec.code: must be 'blob:'")) << job.error().reason;
+  }
+}
+
+TEST(SpecJson, PathsAreMappedToUrlsOrPaths) {
+  const auto spec = ParseSpec(R"({"paths":{"/mnt/nas":"s3://bucket/","/data":"/mnt/data"}})");
+  ASSERT_TRUE(spec);
+  EXPECT_EQ(spec->paths.at("/mnt/nas"), "s3://bucket/");
+  EXPECT_EQ(WhyNot(R"({"paths":{"/a":"bucket"}})"),
+            "paths./a: must be a URL, such as s3://bucket/, or an absolute path");
+  EXPECT_EQ(WhyNot(R"({"paths":{"/a":1}})"), "paths./a: must be a string");
+  EXPECT_EQ(WhyNot(R"({"paths":[]})"), "paths: must be an object, not an array");
 }
 
 TEST(SpecJson, TimesAreTextOrSeconds) {

@@ -42,6 +42,10 @@ Result<std::string> EditSpec(std::string_view document, const SpecEdits& edits) 
   TIDEMILL_TRY_VOID(CheckObject(spec, "env"));
   TIDEMILL_TRY_VOID(CheckObject(spec, "params"));
   if (!edits.name.empty()) spec["name"] = edits.name;
+  if (!edits.code.empty()) {
+    spec.erase("workdir");
+    spec["code"] = edits.code;
+  }
   for (const auto& [name, value] : edits.env) spec["env"][name] = value;
   TIDEMILL_TRY_VOID(SetParams(spec, edits));
   return spec.dump(-1, ' ', false, Value::error_handler_t::replace);

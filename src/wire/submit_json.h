@@ -15,7 +15,8 @@ namespace tidemill {
 
 // What a person says beside the spec.
 struct SpecEdits {
-  std::string name;                                         // empty: as the spec has it
+  std::string name;       // empty: as the spec has it
+  std::string code = {};  // what takes the place of its code or workdir; empty: nothing
   std::vector<std::pair<std::string, std::string>> env;     // set, or set anew
   std::vector<std::pair<std::string, std::string>> params;  // only those that the spec declares
 };

@@ -5,6 +5,7 @@
 """
 
 import dataclasses
+import hashlib
 import http.client
 import itertools
 import json
@@ -17,7 +18,7 @@ from env import Answer, Server, wait_until
 OWN, OTHER, NOWHERE = "films", "books", "nowhere"
 ROLES = ("viewer", "submitter", "operator", "admin")
 # An operation that makes what its path names: whose name that is elsewhere does not matter.
-MAKES = {"putProject", "putPool", "putSecret"}
+MAKES = {"putProject", "putPool", "putSecret", "putBlob"}
 ABSENT_JOB, ABSENT_ID = 999_999, str(uuid.UUID(int=5))
 
 
@@ -136,7 +137,9 @@ class Connection:
 
     def call(self, method: str, path: str, body: Any, headers: Mapping[str, str]) -> Answer:
         sent = dict(headers)
-        if body is not None:
+        if isinstance(body, bytes):
+            sent["Content-Type"] = "application/octet-stream"
+        elif body is not None:
             sent["Content-Type"] = "application/json"
             body = json.dumps(body).encode()
         self._made.request(method, path, body=body, headers=sent)
@@ -202,6 +205,10 @@ class World:
         """One for each operation, because some end it."""
         headers = {"Tidemill-Project": project}
         self.put_secret(project, "KEY")
+        blob = f"getBlob-{project}".encode()
+        path = f"/v1/blobs/{hashlib.sha256(blob).hexdigest()}"
+        raw = {"Content-Type": "application/octet-stream"}
+        self.client.ok("PUT", path, blob, headers={**headers, **raw})
         jobs = {}
         paths = [key[1] for key in CONTRACT.operations if "/v1/jobs/{job}" in key[1]]
         for path in [*paths, "leased"]:
@@ -243,6 +250,7 @@ class World:
             "number": "0",
             "chunk": "0",
             "secret": f"{cell.operation}-{whose}",
+            "sha256": hashlib.sha256(f"{cell.operation}-{whose}".encode()).hexdigest(),
             "token": self.tokens[whose] if there else ABSENT_ID,
             "project": whose if there else "made-up",
             "pool": "default" if there else "made-up",
@@ -272,6 +280,7 @@ class World:
             "putProject": {"calls_per_second": 1_000_000},
             "putSecret": {"value": "Y29ycmVjdGhvcnNlYmF0dGVyeQ=="},
             "pinImage": {"digest": "sha256:" + "0" * 64},
+            "putBlob": f"{cell.operation}-{whose}".encode(),
             "syncAgent": {"session": session, "free": {"cpus": 0, "memory": 0}},
         }
         if cell.operation == "joinAgent":

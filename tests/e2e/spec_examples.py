@@ -44,6 +44,9 @@ GOOD: list[dict[str, Any]] = [
     {"retry": {}},
     {"retry": {"on": [1, 255], "never": [2], "wait": "5m"}},
     {"retry": {"wait": 0.5}},
+    {"code": "blob:" + "0" * 64},
+    {"workdir": "blob:" + "9f" * 32},
+    {"paths": {"/mnt/nas": "s3://bucket/", "D:": "/data"}},
     {"canary": 0},
     {"canary": False},
     {"canary": 2048},
@@ -60,6 +63,12 @@ BAD: list[dict[str, Any]] = [
     {"image": "a", "image_login": "user:password"},
     {"image": "a", "image_login": ""},
     {"image_login": "a"},
+    {"code": ""},
+    {"code": 7},
+    {"code": "blob:" + "0" * 64, "workdir": "blob:" + "0" * 64},
+    {"paths": []},
+    {"paths": {"/a": "bucket"}},
+    {"paths": {"/a": 7}},
     {"command": "a b"},
     {"command": []},
     {"command": ["sleep", 5]},
@@ -147,6 +156,10 @@ BAD: list[dict[str, Any]] = [
 # What only the code knows: no schema reads templates, compares names, or adds times up.
 BAD_BEYOND_SCHEMA: list[dict[str, Any]] = [
     {"command": ["{itme}"]},
+    # What a person's file may name, tidemill submit makes a blob of.
+    {"code": "./src"},
+    {"workdir": "."},
+    {"code": "blob:0"},
     {"entrypoint": ["{index.x}"]},
     {"env": {"A": "{params.x}"}, "params": {"y": 1}},
     {"secrets": ["A", {"name": "b", "env": "A"}]},

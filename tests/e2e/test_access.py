@@ -31,7 +31,8 @@ PAGE = {"Tidemill-Request": "1"}
 
 @pytest.fixture
 def client(env: Env) -> Client:
-    return Client(env.server("--session-seconds", "600"))
+    objects = f"file://{env.folder}/objects"
+    return Client(env.server("--session-seconds", "600", "--objects", objects))
 
 
 def success_of(operation: str) -> List[int]:

@@ -11,7 +11,7 @@ import zstandard
 from agents import Agent, submit
 from cli import Cli
 from env import wait_until
-from load import wait_for_end
+from load import show, wait_for_end
 
 LOAD = """\
 import sys
@@ -163,3 +163,28 @@ def test_what_a_loop_program_sends_back_is_in_the_results(env, http, agent):
         30,
     )
     assert http.get(f"/v1/jobs/{job}/outcomes").json()["outcomes"] == rows
+
+
+def test_no_result_is_lost_with_an_agent_that_is_killed(env, http, fleet):
+    agent = fleet("m1", "--cpus", "2")
+    spec = {
+        "image": "tidemill-test/loop",
+        "command": ["/loop-probe", "2"],
+        "mode": "loop",
+        "resources": {"cpus": 1, "memory": "64MiB"},
+        "retries": 0,
+    }
+    job = submit(http, spec, ["give"] * 20_000, name="given")
+    wait_until("some", lambda: show(http, job)["counts"]["succeeded"] > 500)
+    agent.kill9()
+    assert show(http, job)["counts"]["waiting"] + show(http, job)["counts"]["running"] > 0
+    agent.start()
+    wait_for_end(http, job, 120)
+    rows, cursor = [], ""
+    while cursor is not None:
+        page = http.get(f"/v1/jobs/{job}/outcomes?limit=5000{cursor}").json()
+        rows += page["outcomes"]
+        cursor = f"&cursor={page['next']}" if "next" in page else None
+    last = [row for row in rows if row["last"]]
+    assert [row["item"] for row in last] == list(range(20_000))
+    assert all(row["result"] == {"number": row["item"]} for row in last)

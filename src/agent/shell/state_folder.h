@@ -39,6 +39,7 @@ class StateFolder : public AgentMemory {
   std::string logs() const { return path_ + "/logs"; }
   std::string engine() const { return path_ + "/engine"; }
   std::string data() const { return path_ + "/data"; }
+  std::string code() const { return path_ + "/code"; }
 
  private:
   StateFolder(std::string path, int lock) : path_(std::move(path)), lock_(lock) {}

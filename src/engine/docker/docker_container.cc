@@ -149,6 +149,7 @@ DockerCreate DockerContainer::CreateBody() const {
   for (const Mount& mount : spec_.mounts) {
     create.mounts.push_back({mount.folder, mount.inside, mount.read_only});
   }
+  create.work_folder = spec_.work_folder;
   if (spec_.secret_files) {
     create.command.insert(create.command.end(), {"--secrets", kSecretsInside});
     create.tmpfs = {{kSecretsInside, kSecretsOptions}};

@@ -62,7 +62,7 @@ class Box : public ChannelEvents, public std::enable_shared_from_this<Box> {
   ~Box() override { loop_.Cancel(timer_); }
 
   // `on_gone` is called when nothing is left.
-  Result<void> Start(const std::string& init_path, bool secret_files,
+  Result<void> Start(const std::string& init_path, const ContainerSpec& spec,
                      std::function<void()> on_gone);
   void Load(const ItemRun& program) {
     is_loop_ = true;
@@ -121,7 +121,7 @@ class Box : public ChannelEvents, public std::enable_shared_from_this<Box> {
     return run;
   }
   // Our end of its stream.
-  Result<Fd> StartInit(const std::string& init_path, bool secret_files);
+  Result<Fd> StartInit(const std::string& init_path, const ContainerSpec& spec);
   void End();
   void KillAll(int rounds);
   void OnExit(int status);
@@ -154,10 +154,10 @@ class ProcessContainer : public Container {
   const std::shared_ptr<Box> box_;
 };
 
-Result<Fd> Box::StartInit(const std::string& init_path, bool secret_files) {
+Result<Fd> Box::StartInit(const std::string& init_path, const ContainerSpec& spec) {
   std::vector<std::string> argv = {init_path, "--fd", std::to_string(kChildFd), "--scratch",
                                    folders_.PathOf(name_) + "/scratch"};
-  if (secret_files) {
+  if (spec.secret_files) {
     TIDEMILL_TRY(std::string secrets, folders_.MakeSecrets(name_));
     argv.insert(argv.end(), {"--secrets", std::move(secrets)});
   }
@@ -166,16 +166,17 @@ Result<Fd> Box::StartInit(const std::string& init_path, bool secret_files) {
     return Fail(Code::kUnavailable, std::string("socketpair: ") + strerror(errno));
   }
   Fd ours(ends[0]);
-  TIDEMILL_TRY(child_,
-               Child::Start(loop_, argv, Fd(ends[1]), [this](int status) { OnExit(status); }));
+  TIDEMILL_TRY(child_, Child::Start(
+                           loop_, argv, Fd(ends[1]), [this](int status) { OnExit(status); },
+                           spec.work_folder));
   return ours;
 }
 
-Result<void> Box::Start(const std::string& init_path, bool secret_files,
+Result<void> Box::Start(const std::string& init_path, const ContainerSpec& spec,
                         std::function<void()> on_gone) {
   on_gone_ = std::move(on_gone);
   TIDEMILL_TRY(name_, folders_.Make());
-  auto ours = StartInit(init_path, secret_files);
+  auto ours = StartInit(init_path, spec);
   if (!ours) {
     folders_.Remove(name_, [] {});
     return tl::unexpected(ours.error());
@@ -256,7 +257,7 @@ void ProcessEngine::Open(const ContainerSpec& spec, ContainerEvents& events,
   const auto forget = [state, key = box.get()] {
     std::erase_if(state->boxes, [key](const auto& each) { return each.get() == key; });
   };
-  auto started = box->Start(state->options.init_path, spec.secret_files, forget);
+  auto started = box->Start(state->options.init_path, spec, forget);
   if (started) {
     state->boxes.insert(box);
     return;

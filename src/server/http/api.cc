@@ -34,6 +34,7 @@ Api::Api(Server& server, Random& random, Log& log, ApiOptions options)
   AddResultRoutes(router_, state_);
   AddLogRoutes(router_, state_);
   AddMachineRoutes(router_, state_);
+  AddBlobRoutes(router_, state_);
   AddAccessRoutes(router_, state_);
   AddSecretRoutes(router_, state_);
   AddTokenRoutes(router_, state_);

@@ -82,6 +82,7 @@ void AddResultRoutes(Router& router, ApiState& state);
 void AddLogRoutes(Router& router, ApiState& state);
 void AddMachineRoutes(Router& router, ApiState& state);
 void AddAgentRoutes(Router& router, ApiState& state);
+void AddBlobRoutes(Router& router, ApiState& state);
 void AddAccessRoutes(Router& router, ApiState& state);
 void AddSecretRoutes(Router& router, ApiState& state);
 void AddTokenRoutes(Router& router, ApiState& state);

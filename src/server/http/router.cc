@@ -50,17 +50,18 @@ std::string MediaType(std::string_view content_type) {
 // The problem with a request's body, or nothing.
 std::optional<HttpResponse> WrongBody(const Body& takes, const HttpRequest& request,
                                       bool& is_text) {
-  const bool takes_none = takes.json_bytes == 0 && takes.text_bytes == 0;
+  const bool takes_none = takes.json_bytes == 0 && takes.text_bytes == 0 && takes.raw_bytes == 0;
   if (takes_none || (request.body.empty() && takes.may_be_absent)) return std::nullopt;
   const std::string type = MediaType(request.content_type);
   is_text = takes.text_bytes > 0 && type == "text/plain";
   const bool is_json = takes.json_bytes > 0 && type == "application/json";
-  if (!is_text && !is_json) {
-    return ProblemAnswer(415, takes.text_bytes > 0
-                                  ? "the body must be text/plain or application/json"
-                                  : "the body must be application/json");
+  const bool is_raw = takes.raw_bytes > 0 && type == "application/octet-stream";
+  if (!is_text && !is_json && !is_raw) {
+    std::string types = takes.raw_bytes > 0 ? "application/octet-stream" : "application/json";
+    if (takes.text_bytes > 0) types.insert(0, "text/plain or ");
+    return ProblemAnswer(415, "the body must be " + types);
   }
-  const std::size_t most = is_text ? takes.text_bytes : takes.json_bytes;
+  const std::size_t most = is_text ? takes.text_bytes : is_raw ? takes.raw_bytes : takes.json_bytes;
   if (request.body.size() > most) {
     return ProblemAnswer(413, "the body has " + std::to_string(request.body.size()) +
                                   " bytes; at most " + std::to_string(most) + " are taken here");

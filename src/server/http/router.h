@@ -17,6 +17,7 @@ namespace tidemill {
 struct Body {
   std::size_t json_bytes = 0;
   std::size_t text_bytes = 0;
+  std::size_t raw_bytes = 0;  // application/octet-stream, and nothing else then
   bool may_be_absent = false;
 };
 

@@ -1,4 +1,4 @@
--- 0006: what of a job's record is in the object store. Nothing is, of what was there before: a
+-- 0007: what of a job's record is in the object store. Nothing is, of what was there before: a
 -- server that has an object store writes it by and by.
 alter table job add column ledger_chunks int not null default 0;
 alter table job add column ledger_state smallint not null default -1;

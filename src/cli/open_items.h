@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "cli/item_source.h"
+#include "cli/store_items.h"
+#include "submit/path_map.h"
+
+namespace tidemill::cli {
+
+// Makes the stores when a list is in one.
+using MakeStores = std::function<Stores&()>;
+
+struct OpenedItems {
+  ItemSource source;
+  std::shared_ptr<const ListState> listed = {};  // null: nothing is listed
+};
+
+// What --items names: a file, "-" for standard input, the URL of an object, or a pattern of URLs.
+// How the list is written is told by the end of its name: .csv, .tsv, .jsonl and .ndjson, each also
+// with .gz or .zst behind it; all else is lines of text. Items that `paths` maps are given so.
+Result<OpenedItems> OpenItems(const std::string& where, const MakeStores& stores,
+                              std::function<void(const ListState&)> progress,
+                              const PathMap& paths = {});
+
+}  // namespace tidemill::cli
