@@ -21,7 +21,7 @@ MUST_BE_EMPTY = [
 
 
 def mounts_wrong(mounts: List[Dict[str, Any]]) -> List[str]:
-    """Three folders, of which the container may write to one; its job's code, inputs and outputs."""
+    """Three folders, of which it may write to one; and its job's code, inputs and outputs."""
     wrong = []
     expected = {"/.tidemill/init": False, "/.tidemill/run": False, "/.tidemill/scratch": True}
     seen = {mount["Destination"]: mount["RW"] for mount in mounts if mount["Type"] == "bind"}

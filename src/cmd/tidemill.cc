@@ -196,9 +196,8 @@ class CommandLine {
         ->check(CLI::Range(1, 65'535));
     up->add_option("--cpus", flags_.up.cpus, "For items; else all of them")->type_name("N");
     up->add_option("--memory", flags_.up.memory, "For items; else all of it")->type_name("SIZE");
-    up->add_option(
-          "--objects", flags_.up.objects,
-          "Where logs and results are kept, such as s3://bucket/prefix; else with the rest")
+    up->add_option("--objects", flags_.up.objects,
+                   "Where logs and results are kept; else with the rest")
         ->type_name("URL");
   }
 
@@ -216,10 +215,8 @@ class CommandLine {
         command->add_option("--example", submit.example, "A spec that is built in: hello");
     example->option_text("NAME");
     spec->excludes(example);
-    auto* const items =
-        command->add_option("--items", submit.items,
-                            "An item a line, or .csv, .jsonl; - ; or a pattern in a store, such as "
-                            "'s3://bucket/in/**/*.jpg'");
+    auto* const items = command->add_option("--items", submit.items,
+                                            "A list, -, or a pattern: 's3://bucket/in/**/*.jpg'");
     items->option_text("FILE|URL");
     command->add_option("--range", submit.range, "So many items: the numbers from 0 on")
         ->option_text("N")

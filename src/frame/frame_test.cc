@@ -491,7 +491,8 @@ TEST(Reader, RefusesALengthAsSoonAsItIsSeen) {
   EXPECT_FALSE(ReadWhole(Side::kAgent, header(Kind::kLog, kPayloadToAgent)).broken);
   EXPECT_TRUE(ReadWhole(Side::kAgent, header(Kind::kLog, kPayloadToAgent + 1)).broken);
   EXPECT_TRUE(ReadWhole(Side::kAgent, header(Kind::kEnd, 47)).broken);
-  EXPECT_TRUE(ReadWhole(Side::kAgent, header(Kind::kEnd, 49)).broken);
+  EXPECT_FALSE(ReadWhole(Side::kAgent, header(Kind::kEnd, 48 + kResultBytes)).broken);
+  EXPECT_TRUE(ReadWhole(Side::kAgent, header(Kind::kEnd, 48 + kResultBytes + 1)).broken);
   EXPECT_TRUE(ReadWhole(Side::kAgent, header(Kind::kHello, 4)).broken);  // with a number
 }
 

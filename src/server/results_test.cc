@@ -157,6 +157,22 @@ TEST_F(ResultsTest, ListsEveryAttemptOnceWhateverThePage) {
   }
 }
 
+TEST_F(ResultsTest, OfTwoAttemptsInOneBlockTheSecondIsTheLastWord) {
+  const SessionId session = Join();
+  const JobId job = SubmitRange(1, 1);
+  Tell(session, {Failed(0, "a")});
+  RunFor(seconds(6));  // it rests, and is then kept from this machine for a while
+  Outcome second = Done(0);
+  second.attempt = 2;
+  Tell(session, {second});
+  RunFor(seconds(3));
+  ASSERT_TRUE(store_.ListReports({job, 0})->empty());
+  const std::vector<OutcomeRow> all = AllAttempts(job, 10);
+  ASSERT_EQ(all.size(), 2u);
+  EXPECT_FALSE(all[0].last);
+  EXPECT_TRUE(all[1].last);
+}
+
 TEST_F(ResultsTest, AttemptsHaveTheTextOfTheirItem) {
   const SessionId session = Join();
   const JobId job = store_.CreateJob(JobOf({}, 0))->id;

@@ -249,6 +249,7 @@ class World:
         names = {
             "number": "0",
             "chunk": "0",
+            "item": "0",
             "secret": f"{cell.operation}-{whose}",
             "sha256": hashlib.sha256(f"{cell.operation}-{whose}".encode()).hexdigest(),
             "token": self.tokens[whose] if there else ABSENT_ID,
@@ -302,6 +303,8 @@ class World:
             target = target.replace("{" + name + "}", value)
         if cell.operation == "waitAgent":
             target += f"?session={names['session']}&wait_ms=0"
+        if cell.operation == "searchLogs":
+            target += "?grep=x"
         headers = {"Tidemill-Request": "1"}
         if cell.caller.secret:
             headers.update(bearer(cell.caller.secret))

@@ -31,8 +31,7 @@ PAGE = {"Tidemill-Request": "1"}
 
 @pytest.fixture
 def client(env: Env) -> Client:
-    objects = f"file://{env.folder}/objects"
-    return Client(env.server("--session-seconds", "600", "--objects", objects))
+    return Client(env.server("--session-seconds", "600", *env.objects_flags))
 
 
 def success_of(operation: str) -> List[int]:

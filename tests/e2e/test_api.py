@@ -17,7 +17,7 @@ from env import Answer, Env, wait_until
 
 @pytest.fixture
 def client(env: Env) -> Client:
-    return Client(env.server())
+    return Client(env.server(*env.objects_flags))
 
 
 def test_the_document_is_sound():
@@ -101,12 +101,8 @@ def test_a_job_from_its_draft_to_its_end(client):
         agent.settle(lease, **sent)
         left -= len(offsets)
     measured = [{"job": job["number"], "items": 5, "run_ms": 510}]
-    assert agent.sync(measured=measured) == {
-        "leases": [],
-        "gone": [],
-        "refused": [],
-        "draining": False,
-    }
+    nothing = {"leases": [], "gone": [], "refused": [], "draining": False}
+    assert agent.sync(measured=measured) == nothing
     client.state_is(job, "finished")
     assert client.counts(job) == {
         "total": 5,
@@ -119,6 +115,9 @@ def test_a_job_from_its_draft_to_its_end(client):
     failed = client.ok("GET", f"{path}/items?state=failed")
     assert failed == {"items": [{"item": 4, "state": "failed", "text": "scène 4"}]}
 
+    log = client.ok("GET", f"{path}/items/0/log?tail=5&follow=true")
+    assert log["parts"] == [] and "attempt" not in log and log["state"] == "succeeded", log
+    assert client.ok("GET", f"{path}/logs?grep=error&state=failed&limit=10")["hits"] == []
     stats = client.ok("GET", f"{path}/stats")
     assert counted(stats["outcomes"]) == {"succeeded": 4, "failed": 1, "total": 5}
     assert stats["duration_ms"]["count"] == 5 and stats["duration_ms"]["max"] == 104

@@ -102,7 +102,7 @@ def test_a_table_in_a_store_is_a_list_of_its_rows(cli, bucket):
             "s3://scans/*",
             {"AWS_ACCESS_KEY_ID": ""},
             4,
-            "s3://scans/",
+            "no credentials for AWS",
             "AWS_PROFILE",
         ),
         ("s3://scans/*", {"AWS_ENDPOINT_URL_S3": "http://127.0.0.1:9"}, 5, "refused", "network"),

@@ -5,6 +5,7 @@
 #include "store/postgres/statements.h"
 
 namespace tidemill {
+namespace {
 
 const Statement kListLedgerJobs{
     "list_ledger_jobs",
@@ -20,8 +21,6 @@ const Statement kListLedgerStats{"list_ledger_stats",
                                  "select " TIDEMILL_STAT_COLUMNS
                                  " from chunk_stat s where not s.ledgered"
                                  " order by s.job_id, s.chunk, s.round limit $1"};
-
-namespace {
 
 const Statement kMarkLedgerItems{"mark_ledger_items",
                                  "update job set ledger_chunks = $2"
