@@ -63,6 +63,7 @@ struct Flags {
   std::string memory;
   std::vector<std::string> devices;
   std::vector<std::string> cloud_registries;
+  std::vector<std::string> files;
 };
 
 int Refuse(const std::string& why) {
@@ -76,6 +77,11 @@ std::string InitPath(const Flags& flags) {
   std::error_code error;
   const auto self = std::filesystem::read_symlink("/proc/self/exe", error);
   return (self.parent_path() / "tidemill-init").string();
+}
+
+// Without containers items have all files that we have anyway.
+std::vector<std::string> FilesOf(const Flags& flags) {
+  return flags.engine == "process" ? std::vector<std::string>{"/"} : flags.files;
 }
 
 PutObject PutInto(ObjectStores& objects, Loop& loop) {
@@ -232,7 +238,7 @@ int Run(const Flags& flags) {
   logs.Start();
   RegistryRoles roles(loop, *std::move(role_options));
   const std::unique_ptr<Engine> engine = MakeEngine(flags, loop, **folder, roles);
-  DataThread data(loop, {(*folder)->data(), world});
+  DataThread data(loop, {(*folder)->data(), world, FilesOf(flags)});
   CodeFolders code(objects, files, (*folder)->code());
   Agent agent({loop, link, *engine, random, log, logs, **folder, &data, &code}, *options);
   agent.Start();
@@ -298,6 +304,10 @@ int Main(int argc, char** argv) {
   app.add_option("--device", flags.devices,
                  "A device that items may ask for, each for itself; may be given again")
       ->type_name("KIND=PATH");
+  app.add_option("--files", flags.files,
+                 "A folder below which inputs and outputs may be file:// URLs, for all jobs of its "
+                 "pool; may be given again")
+      ->type_name("FOLDER");
   app.add_option("--cloud-registry", flags.cloud_registries,
                  "A registry of images, by another name, to which this machine's role gives a "
                  "login: HOST=aws:REGION or HOST=google; may be given again")

@@ -31,8 +31,13 @@ class S3:
             "AWS_ACCESS_KEY_ID": "test",
             "AWS_SECRET_ACCESS_KEY": "test-secret",
             "AWS_REGION": "us-east-1",
-            "AWS_ENDPOINT_URL_S3": f"http://127.0.0.1:{self.port}",
+            "AWS_ENDPOINT_URL_S3": self.url,
+            "AWS_EC2_METADATA_DISABLED": "true",
         }
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
 
     def bucket(self, name: str) -> pathlib.Path:
         """A new one, as the folder of its objects."""
@@ -56,7 +61,7 @@ class S3:
 
     def _answers(self) -> bool:
         try:
-            urllib.request.urlopen(f"http://127.0.0.1:{self.port}/", timeout=1).close()
+            urllib.request.urlopen(self.url, timeout=1).close()
         except urllib.error.HTTPError:
             return True  # it refuses those without a signature
         except OSError:

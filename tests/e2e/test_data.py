@@ -5,8 +5,10 @@ import hashlib
 import json
 import os
 import random
+import subprocess
 import time
 
+import botocore.session
 import pytest
 from agents import submit
 from env import wait_until
@@ -228,3 +230,52 @@ def test_small_data_costs_little(env, fleet, s3):
     stored = bucket / "out0" / "n7"
     assert hashlib.sha256(stored.read_bytes()).digest() == hashlib.sha256(body).digest()
     assert max(ratios) >= 0.9, ratios
+
+
+LARGE_BYTES = int(float(os.environ.get("TIDEMILL_DATA_GIB", "0.25")) * (1 << 30))
+
+
+def by_hand(s3, folder):
+    """Seconds that curl and cp need for what an item with one large file does."""
+    client = botocore.session.get_session().create_client("s3", endpoint_url=s3.url)
+    get = client.generate_presigned_url("get_object", {"Bucket": "data", "Key": "large"})
+    put = client.generate_presigned_url("put_object", {"Bucket": "data", "Key": "by-hand"})
+    first, second = str(folder / "first"), str(folder / "second")
+    begin = time.monotonic()
+    for command in (
+        ["curl", "-fsS", "-o", first, get],
+        ["cp", first, second],
+        ["curl", "-fsS", "-T", second, put],
+    ):
+        subprocess.run(command, check=True, timeout=900)
+    seconds = time.monotonic() - begin
+    os.unlink(first)
+    os.unlink(second)
+    return seconds
+
+
+@pytest.mark.alone
+def test_a_large_file_goes_at_the_rate_of_the_store(env, fleet, s3, tmp_path):
+    """TIDEMILL_DATA_GIB says how large."""
+    http = env.server().http
+    bucket = s3.bucket("data")
+    with (bucket / "large").open("wb") as file:
+        for _ in range(LARGE_BYTES >> 20):
+            file.write(os.urandom(1 << 20))
+    fleet("m1", "--cpus", "1")
+    timed(http, spec(command=["true"]), ["warm"])
+    ratios = []
+    for turn in range(3):
+        bare = by_hand(s3, tmp_path)
+        copies = spec(
+            command=["sh", "-c", "cat {input} > {output}"],
+            input="s3://data/large",
+            output=f"s3://data/out{turn}",
+        )
+        ours = 1 / timed(http, copies, ["one"])
+        ratios.append(bare / ours)
+        print(f"{ours:.2f} s, by hand {bare:.2f} s: {ratios[-1]:.2f} of the bare rate")
+        assert (bucket / f"out{turn}").stat().st_size == LARGE_BYTES
+    same = subprocess.run(["cmp", bucket / "large", bucket / "out0"], timeout=900)
+    assert same.returncode == 0
+    assert max(ratios) >= 0.8, ratios

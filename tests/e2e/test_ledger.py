@@ -3,54 +3,30 @@
 
 import contextlib
 import json
-import os
 import sys
 
-import beside
 import duckdb
 import pandas
 import pytest
 from agents import Agent, submit
 from cli import Cli
-from env import free_port, wait_until
+from env import wait_until
 from load import wait_for_end
-from object_servers import VERSITYGW, build
-
-KEYS = {"AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test-secret"}
 
 
 class Bucket:
-    def __init__(self, folder, port):
-        self.folder = folder / "bucket"
-        self.variables = {
-            **KEYS,
-            "AWS_REGION": "us-east-1",
-            "AWS_ENDPOINT_URL_S3": f"http://127.0.0.1:{port}",
-        }
+    def __init__(self, s3):
+        self.folder = s3.bucket("bucket")
+        self.variables = s3.environment
 
     def files(self, pattern):
         return sorted(self.folder.glob(pattern))
 
 
 @pytest.fixture
-def bucket(tmp_path, monkeypatch):
+def bucket(s3):
     """A bucket of a strict S3 server; the servers of the test find it by their environment."""
-    folder, port = tmp_path / "s3", free_port()
-    (folder / "bucket").mkdir(parents=True)
-    program = [
-        str(build(VERSITYGW)),
-        "--port",
-        f"127.0.0.1:{port}",
-        "--quiet",
-        "posix",
-        str(folder),
-    ]
-    keys = {"ROOT_ACCESS_KEY": "test", "ROOT_SECRET_KEY": "test-secret"}
-    found = Bucket(folder, port)
-    for name, value in found.variables.items():
-        monkeypatch.setenv(name, value)
-    with beside.server(program, port, dict(os.environ, **keys)):
-        yield found
+    return Bucket(s3)
 
 
 @contextlib.contextmanager

@@ -11,14 +11,9 @@ import subprocess
 import threading
 import urllib.parse
 
-import beside
 import pytest
-from env import free_port
-from object_servers import VERSITYGW, build
 
 from cli import PLAIN, Cli
-
-KEYS = {"ROOT_ACCESS_KEY": "test", "ROOT_SECRET_KEY": "test-secret"}
 
 
 @pytest.fixture
@@ -28,20 +23,10 @@ def cli(env, tmp_path):
 
 
 @pytest.fixture
-def bucket(cli, tmp_path):
+def bucket(cli, s3):
     """A bucket of an S3 server, as the folder that it is kept in; the command line knows it."""
-    folder, port = tmp_path / "s3", free_port()
-    (folder / "scans").mkdir(parents=True)
-    server = [str(build(VERSITYGW)), "--port", f"127.0.0.1:{port}", "--quiet", "posix", str(folder)]
-    cli.env.update(
-        AWS_ENDPOINT_URL_S3=f"http://127.0.0.1:{port}",
-        AWS_ACCESS_KEY_ID="test",
-        AWS_SECRET_ACCESS_KEY="test-secret",
-        AWS_REGION="us-east-1",
-        AWS_EC2_METADATA_DISABLED="true",
-    )
-    with beside.server(server, port, dict(os.environ, **KEYS)):
-        yield folder / "scans"
+    cli.env.update(s3.environment)
+    return s3.bucket("scans")
 
 
 def items_of(cli, job):

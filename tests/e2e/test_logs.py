@@ -13,11 +13,9 @@ import time
 import pytest
 from agents import Agent, submit
 from cli import Cli
-from env import binaries, free_port, wait_until
+from env import binaries, wait_until
 from load import show, wait_for_end
 
-import beside
-from object_servers import VERSITYGW, build
 
 SMALL = {"cpus": 1, "memory": "64MiB"}
 
@@ -26,33 +24,18 @@ def spec(script, **more):
     return {"command": ["sh", "-c", script], "resources": SMALL, "retries": 0, **more}
 
 
-@pytest.fixture(scope="session")
-def _s3(tmp_path_factory):
-    folder, port = tmp_path_factory.mktemp("s3"), free_port()
-    command = [str(build(VERSITYGW)), "--port", f"127.0.0.1:{port}", "--quiet", "posix"]
-    keys = {"ROOT_ACCESS_KEY": "test", "ROOT_SECRET_KEY": "test-secret"}
-    with beside.server([*command, str(folder)], port, dict(os.environ, **keys)):
-        yield f"http://127.0.0.1:{port}", folder
+@pytest.fixture(params=["file", "s3"])
+def objects(request, env):
+    """Where a deployment keeps its logs."""
+    if request.param == "s3":
+        return request.getfixturevalue("s3_objects")
+    return f"file://{env.folder}/objects"
 
 
 @pytest.fixture
-def s3(_s3, monkeypatch, request):
-    """A new bucket's URL, for the programs that are started from now on."""
-    url, folder = _s3
-    monkeypatch.setenv("AWS_ENDPOINT_URL_S3", url)
-    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "test")
-    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "test-secret")
-    monkeypatch.setenv("AWS_REGION", "us-east-1")
-    bucket = f"bucket-{len(list(folder.iterdir()))}"
-    (folder / bucket).mkdir()
-    return f"s3://{bucket}/tidemill"
-
-
-@pytest.fixture(params=["file", "s3"])
-def objects(request, env):
-    if request.param == "s3":
-        return request.getfixturevalue("s3")
-    return f"file://{env.folder}/objects"
+def s3_objects(s3):
+    s3.bucket("bucket")
+    return "s3://bucket/tidemill"
 
 
 @contextlib.contextmanager
@@ -259,8 +242,8 @@ def test_secrets_are_masked_in_what_is_stored(env, tmp_path):
         assert found["hits"] == []
 
 
-def test_a_container_writes_to_the_same_packs(env, docker, fleet, s3, tmp_path):
-    server = env.server("--objects", s3)
+def test_a_container_writes_to_the_same_packs(env, docker, fleet, s3_objects, tmp_path):
+    server = env.server("--objects", s3_objects)
     fleet("m1", "--cpus", "1")
     work = {"image": "tidemill-test/alpine-like", **spec("echo from a container")}
     job = submit(server.http, work, 3)
@@ -269,29 +252,23 @@ def test_a_container_writes_to_the_same_packs(env, docker, fleet, s3, tmp_path):
     assert said.out == "from a container\n", said
 
 
-def test_nothing_is_lost_while_the_store_is_away(env, tmp_path, monkeypatch):
-    port = free_port()
-    monkeypatch.setenv("AWS_ENDPOINT_URL_S3", f"http://127.0.0.1:{port}")
-    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "test")
-    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "test-secret")
-    monkeypatch.setenv("AWS_REGION", "us-east-1")
-    (tmp_path / "s3" / "bucket").mkdir(parents=True)
+def test_nothing_is_lost_while_the_store_is_away(env, s3):
+    s3.bucket("bucket")
     server = env.server("--objects", "s3://bucket/x")
+    s3.kill9()
     with machine(env) as agent:
         job = submit(server.http, spec("echo here"), 5)
         # The outcome does not wait for the log.
         assert wait_for_end(server.http, job, 60)["counts"]["succeeded"] == 5
         wait_until("it to try", lambda: agent.events("logs.not_stored"), 60)
-        command = [str(build(VERSITYGW)), "--port", f"127.0.0.1:{port}", "--quiet", "posix"]
-        keys = {"ROOT_ACCESS_KEY": "test", "ROOT_SECRET_KEY": "test-secret"}
-        with beside.server([*command, str(tmp_path / "s3")], port, dict(os.environ, **keys)):
+        s3.start()
 
-            def stored():
-                answer = server.http.get(f"/v1/jobs/{job}/items/3/log?follow=true")
-                return answer.status == 200 and answer.json()["ended"]
+        def stored():
+            answer = server.http.get(f"/v1/jobs/{job}/items/3/log?follow=true")
+            return answer.status == 200 and answer.json()["ended"]
 
-            wait_until("the log", stored, 90)
-            assert log_of(server.http, job, 3)[0] == "here\n"
+        wait_until("the log", stored, 90)
+        assert log_of(server.http, job, 3)[0] == "here\n"
 
 
 def test_a_server_without_a_store_says_so(env, tmp_path):
@@ -302,10 +279,16 @@ def test_a_server_without_a_store_says_so(env, tmp_path):
 
 
 @pytest.mark.alone
-def test_a_search_fetches_little(s3):
+def test_a_search_fetches_little(s3_objects):
     """A short form of the claim; TIDEMILL_LOG_ITEMS=1000000 is the whole."""
     items = int(os.environ.get("TIDEMILL_LOG_ITEMS", "100000"))
-    command = [str(binaries() / "tidemill-logs-bench"), "--objects", s3, "--items", str(items)]
+    command = [
+        str(binaries() / "tidemill-logs-bench"),
+        "--objects",
+        s3_objects,
+        "--items",
+        str(items),
+    ]
     done = subprocess.run(command, check=True, stdout=subprocess.PIPE, timeout=600)
     told = json.loads(done.stdout)
     print(json.dumps(told))

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "data/mover/data_thread.h"
 
+#include <string_view>
 #include <utility>
 
 #include "base/random.h"
@@ -11,6 +12,27 @@
 
 namespace tidemill {
 
+namespace {
+
+// Its parts are none of "." and "..": the store refuses those.
+bool IsBelow(std::string_view path, std::string_view folder) {
+  while (folder.ends_with('/')) folder.remove_suffix(1);
+  return path.starts_with(folder) && path.substr(folder.size()).starts_with('/');
+}
+
+Result<void> CheckFile(std::string_view url, const std::vector<std::string>& folders) {
+  constexpr std::string_view kFile = "file://";
+  if (!url.starts_with(kFile)) return {};
+  const std::string_view path = url.substr(kFile.size());
+  for (const std::string& folder : folders) {
+    if (IsBelow(path, folder)) return {};
+  }
+  return Fail(Code::kForbidden,
+              "this machine's agent was not started with --files for a folder above it");
+}
+
+}  // namespace
+
 // All of it but Post belongs to the thread.
 struct DataThread::Inner {
   explicit Inner(Options options)
@@ -18,7 +40,9 @@ struct DataThread::Inner {
         disk(thread.loop(), 2),
         stores({thread.loop(), disk, random, world}),
         mover(options.root,
-              [this](std::string_view url) -> Result<DataMover::Found> {
+              [this,
+               files = std::move(options.files)](std::string_view url) -> Result<DataMover::Found> {
+                TIDEMILL_TRY_VOID(CheckFile(url, files));
                 TIDEMILL_TRY(ObjectStores::Place place, stores.Find(url));
                 return DataMover::Found{place.store, std::move(place.key)};
               }),

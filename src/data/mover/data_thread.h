@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "base/log.h"
 #include "cloud/world.h"
@@ -18,6 +19,8 @@ class DataThread : public ItemData {
   struct Options {
     std::string root;  // a folder of its own
     CloudWorld world;
+    // Below which file:// URLs may be. We may be root, and a job's spec is anybody's.
+    std::vector<std::string> files;
   };
   // The loop outlives it.
   DataThread(AsioLoop& loop, Options options);

@@ -32,7 +32,9 @@ class DataThreadTest : public testing::Test {
     std::string name = (fs::temp_directory_path() / "tidemill-data-XXXXXX").string();
     folder_ = mkdtemp(name.data());
     fs::create_directory(folder_ / "store");
-    data_.emplace(loop_, DataThread::Options{(folder_ / "data").string(), SystemWorld()});
+    data_.emplace(loop_,
+                  DataThread::Options{
+                      (folder_ / "data").string(), SystemWorld(), {(folder_ / "store").string()}});
     loop_.After(std::chrono::seconds(60), [this] {
       ADD_FAILURE() << "the test hangs";
       loop_.Stop();
@@ -374,6 +376,27 @@ TEST_F(TrickTest, AHugeFileWithHolesIsStoredAsItIs) {
   fs::resize_file(Out(File()), 64 << 20);
   ASSERT_TRUE(Store(Writes(File())));
   EXPECT_EQ(fs::file_size(Stored("out/a.png")), std::uintmax_t{64} << 20);
+}
+
+TEST_F(TrickTest, NoFileOfTheMachineIsReadOrWritten) {
+  const fs::path secret = Secret();
+  for (const std::string& path : {secret.string(), (folder_ / "store-not/x").string(),
+                                  Stored("../secret").string(), std::string("/etc/passwd")}) {
+    DataWork reads;
+    reads.inputs = {{"", "file://" + path}};
+    const auto fetched = Fetch(reads);
+    ASSERT_FALSE(fetched) << path;
+    const bool is_refused =
+        fetched.error().code == Code::kForbidden || fetched.error().code == Code::kInvalid;
+    EXPECT_TRUE(is_refused) << path << ": " << fetched.error().reason;
+  }
+  const DataOutput output{"", DataOutput::Kind::kFile, "file://" + (folder_ / "new").string(), ""};
+  Prepare(Writes(output));
+  Write(Out(output), "x");
+  const auto stored = Store(Writes(output));
+  ASSERT_FALSE(stored);
+  EXPECT_EQ(stored.error().code, Code::kForbidden);
+  EXPECT_FALSE(fs::exists(folder_ / "new"));
 }
 
 // An object's name cannot make us write outside of the input's folder.
