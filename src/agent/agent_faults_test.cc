@@ -37,6 +37,9 @@ class AgentFaultsTest : public AgentTest {
   HandEngine hand_{loop_};
 };
 
+// It goes with a heartbeat, when the last is ten seconds old.
+constexpr Duration kTellsItsStatus = seconds(21);
+
 TEST_F(AgentFaultsTest, TellsHowFarTheNewestOfItsItemsAre) {
   Grants(1, 0, 12);
   StartByHand(R"({"command":["serve"],"mode":"loop","resources":{"cpus":4}})");
@@ -49,13 +52,13 @@ TEST_F(AgentFaultsTest, TellsHowFarTheNewestOfItsItemsAre) {
   container.events.OnProgress(container.runs[0].number, 5000, std::string(1000, 'x'));
   RunFor(std::chrono::milliseconds(1));
   container.End(9);
-  RunFor(seconds(11));
+  RunFor(kTellsItsStatus);
   const auto progress = link_.last_status().jobs.at(0).progress;
   ASSERT_EQ(progress.size(), 8U);
   EXPECT_EQ(progress[0], (ItemProgress{0, 1000, std::string(100, 'x')}));
   EXPECT_EQ(progress[1], (ItemProgress{8, 100, "begins"}));
   while (!container.runs.empty()) container.End(0);
-  RunFor(seconds(11));
+  RunFor(kTellsItsStatus);
   for (const JobUse& use : link_.last_status().jobs) EXPECT_TRUE(use.progress.empty());
 }
 
@@ -65,7 +68,7 @@ TEST_F(AgentFaultsTest, HidesSecretsInWhatItemsSayOfThemselves) {
   StartByHand(R"({"command":["true"],"secrets":["TOKEN"]})");
   auto& container = *hand_.made.at(0);
   container.events.OnProgress(container.runs.at(0).number, 100, "it is hunter2! or hunter");
-  RunFor(seconds(11));
+  RunFor(kTellsItsStatus);
   EXPECT_EQ(link_.last_status().jobs.at(0).progress.at(0).note, "it is *** or hunter");
 }
 

@@ -125,7 +125,7 @@ class CatalogTest : public testing::Test {
   NullLog log_;
   AgentLimits limits_;
   OneCode code_{loop_};
-  AgentDeps deps_{loop_, link_, engine_, random_, log_, logs_, memory_, &code_};
+  AgentDeps deps_{loop_, link_, engine_, random_, log_, logs_, memory_, nullptr, &code_};
   SessionPass pass_{SessionId{1, 1}, "token"};
   Catalog catalog_{deps_, limits_, pass_};
 };

@@ -100,7 +100,7 @@ def test_what_is_missing_is_the_items_fault(env, http, fleet, s3):
     )
     job = submit(http, writes, ["a", "b"])
     wait_for_end(http, job, 120)
-    assert causes(http, job) == ["succeeded", "rejected_output"]
+    assert causes(http, job) == ["succeeded", "rejected-output"]
 
 
 def test_somebody_elses_object_and_skip(env, http, fleet, s3):
@@ -112,7 +112,7 @@ def test_somebody_elses_object_and_skip(env, http, fleet, s3):
     common = {"command": command, "output": "s3://data/out/{item}", "retries": 0}
     job = submit(http, spec(**common), ["a", "b"])
     wait_for_end(http, job, 120)
-    assert causes(http, job) == ["rejected_output", "succeeded"]
+    assert causes(http, job) == ["rejected-output", "succeeded"]
     assert (bucket / "out" / "a").read_text() == "theirs"
     job = submit(http, spec(**common, skip="existing"), ["a", "b", "c"])
     wait_for_end(http, job, 120)
