@@ -123,8 +123,10 @@ void Agent::AdoptFound() {
   adoption.resume = [this](const std::string& tag) -> std::optional<Attempt> {
     const std::optional<RunTag> run = ParseRunTag(tag);
     std::optional<Attempt> attempt = run ? work_.Resume(run->key) : std::nullopt;
-    if (attempt) attempt->data = run->data;
-    if (attempt) BeginLog(*attempt);
+    if (!attempt) return attempt;
+    attempt->data = run->data;
+    deps_.logs.Resume(PlaceOf(*attempt));
+    BeginLog(*attempt);
     return attempt;
   };
   adoption.make = [this](const Need& need) { return WishFor(need); };

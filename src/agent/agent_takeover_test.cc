@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -62,6 +63,7 @@ TEST_F(AgentTakeoverTest, GoesOnWithWhatItsLeasesOwe) {
   // The two that ran are not begun again, and the third begins beside them.
   for (int offset = 0; offset < 3; ++offset) EXPECT_EQ(Begun({{1, 1}, offset}), 1) << offset;
   EXPECT_EQ(Settled(), 3);
+  EXPECT_EQ(logs_.resumed, (std::set<std::int64_t>{0, 1}));
 }
 
 TEST_F(AgentTakeoverTest, EndsWhatIsNobodysAnyMore) {

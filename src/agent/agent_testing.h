@@ -158,18 +158,16 @@ struct TestLogs : ItemLogs {
     closed.insert(place.item);
     return session + "/" + std::to_string(place.item);
   }
-  void UseSession(const std::string& id, bool is_new) override {
-    session = id;
-    session_is_new = is_new;
-  }
+  void UseSession(const std::string& id) override { session = id; }
+  void Resume(const LogPlace& place) override { resumed.insert(place.item); }
   void StoreAt(JobId job, const std::string& url) override { places[job] = url; }
   void Follow(const std::vector<JobId>& jobs) override { followed = jobs; }
   std::string session;
-  bool session_is_new = false;
   std::map<JobId, std::string> places;
   std::vector<JobId> followed;
   void LimitAttempts(std::int64_t) override {}
   std::map<std::int64_t, std::string> text;
+  std::set<std::int64_t> resumed;
   std::set<std::int64_t> closed;
 };
 

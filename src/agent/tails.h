@@ -27,9 +27,8 @@ class Tails : public ItemLogs {
 
   void Append(const LogPlace& place, std::string_view bytes) override;
   std::string Close(const LogPlace& place) override { return logs_.Close(place); }
-  void UseSession(const std::string& session, bool is_new) override {
-    logs_.UseSession(session, is_new);
-  }
+  void UseSession(const std::string& session) override { logs_.UseSession(session); }
+  void Resume(const LogPlace& place) override { logs_.Resume(place); }
   void StoreAt(JobId job, const std::string& url) override { logs_.StoreAt(job, url); }
   void Follow(const std::vector<JobId>& jobs) override { logs_.Follow(jobs); }
   void LimitAttempts(std::int64_t bytes) override { logs_.LimitAttempts(bytes); }

@@ -15,7 +15,8 @@ class KeptLogs : public ItemLogs {
     ++closed;
     return "pack";
   }
-  void UseSession(const std::string&, bool) override {}
+  void UseSession(const std::string&) override {}
+  void Resume(const LogPlace&) override {}
   void StoreAt(JobId, const std::string&) override {}
   void Follow(const std::vector<JobId>&) override {}
   void LimitAttempts(std::int64_t bytes) override { limit = bytes; }

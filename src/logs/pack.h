@@ -48,7 +48,9 @@ struct LogPart {
   static constexpr std::uint32_t kHole = 2;    // something is missing before its bytes
   static constexpr std::uint32_t kLimit = 4;   // and that because the log was too long
   static constexpr std::uint32_t kBegins = 8;  // nothing of this attempt came before
-  static constexpr std::uint32_t kFlags = 15;  // all of them
+  // What an earlier life of its agent wrote last of this attempt may be missing before its bytes.
+  static constexpr std::uint32_t kResumed = 16;
+  static constexpr std::uint32_t kFlags = 31;  // all of them
 
   std::int64_t time_ms = 0;  // when it came, by the machine's clock, since 1970
   std::uint32_t flags = 0;

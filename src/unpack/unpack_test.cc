@@ -49,9 +49,9 @@ std::string Entry(const Raw& raw) {
   if (!raw.size.empty()) std::memcpy(block.data() + 124, raw.size.data(), raw.size.size());
   std::memcpy(block.data() + 345, raw.prefix.data(), raw.prefix.size());
   std::memset(block.data() + 148, ' ', 8);
-  int sum = raw.bad_sum ? 1 : 0;
+  unsigned sum = raw.bad_sum ? 1 : 0;
   for (const char c : block) sum += static_cast<unsigned char>(c);
-  std::snprintf(block.data() + 148, 8, "%06o", sum);
+  std::snprintf(block.data() + 148, 8, "%06o", sum & 0777777);
   return block + raw.bytes + TarPadding(static_cast<std::int64_t>(raw.bytes.size()));
 }
 

@@ -75,7 +75,8 @@ Result<void> CheckUrl(std::string_view url, const RunSpec& run, const Path& path
 Result<void> CheckOutputUrl(std::string_view url, const Path& path) {
   const std::size_t bucket = url.find("://") + 3;
   const std::size_t slash = IsScheme(url) ? url.find('/', bucket) : url.npos;
-  if (slash == url.npos || url.substr(0, slash).find('{') != url.npos) {
+  const bool has_bucket = slash > bucket || url.starts_with("file:");
+  if (slash == url.npos || !has_bucket || url.substr(0, slash).find('{') != url.npos) {
     return Wrong(path, "must begin with s3://BUCKET/, gs://BUCKET/ or file:///");
   }
   if (slash + 1 == url.size()) return Wrong(path, "must name something in its bucket");

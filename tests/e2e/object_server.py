@@ -8,6 +8,7 @@ import time
 import urllib.error
 import urllib.request
 
+import botocore.session
 from env import free_port
 from object_servers import VERSITYGW, build
 
@@ -44,6 +45,10 @@ class S3:
         path = self.folder / name
         path.mkdir()
         return path
+
+    def client(self):
+        """botocore's, with the credentials of the environment."""
+        return botocore.session.get_session().create_client("s3", endpoint_url=self.url)
 
     def start(self) -> "S3":
         command = [str(self._program), "--port", f"127.0.0.1:{self.port}", "--quiet"]

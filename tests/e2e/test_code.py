@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Code that a job brings with it: packed and sent once, unpacked once, where the items begin."""
 
+import functools
 import hashlib
 import io
 import os
@@ -42,8 +43,11 @@ def zstd_frame(data):
     return head + struct.pack("<I", 1 | len(data) << 3)[:3] + data
 
 
-def log_of(cli, agent, job, item=0):
-    return cli("logs", job, "--item", str(item), "--state-folder", str(agent.state)).out
+def log_of(cli, job, item=0):
+    """What it wrote, once its machine has stored it."""
+    log = functools.partial(cli, "logs", job, "--item", str(item), "--json")
+    wait_until("the log", lambda: log().json()["ended"], 30)
+    return cli("logs", job, "--item", str(item)).out
 
 
 def finish(cli, job):
@@ -65,7 +69,7 @@ def test_items_begin_in_the_folder_that_came_with_the_job(env, cli, engine, requ
         assert "code ./src: 2 files, " in said.err and "left out: .git, large.bin" in said.err, said
         finish(cli, "code-1")
         # As root, a folder without containers can be written to; a mount cannot.
-        log = log_of(cli, agent, "code-1", 1)
+        log = log_of(cli, "code-1", 1)
         assert log.startswith("item 1 of first\n"), log
         assert log.split("\n")[-2:] == ["lib", ""] or "new" in log, log
         if engine == "docker":
@@ -84,7 +88,7 @@ def test_items_begin_in_the_folder_that_came_with_the_job(env, cli, engine, requ
         (tmp_path / "job/src/data.txt").write_text("second")
         assert cli("submit", "job/job.yaml").code == 0
         finish(cli, "code-3")
-        assert log_of(cli, agent, "code-3").startswith("item 0 of second\n")
+        assert log_of(cli, "code-3").startswith("item 0 of second\n")
         assert len(list((agent.state / "code").iterdir())) == 2
     finally:
         agent.kill9()

@@ -8,7 +8,6 @@ import random
 import subprocess
 import time
 
-import botocore.session
 import pytest
 from agents import submit
 from env import wait_until
@@ -105,8 +104,7 @@ def test_what_is_missing_is_the_items_fault(env, http, fleet, s3):
 
 def test_somebody_elses_object_and_skip(env, http, fleet, s3):
     bucket = s3.bucket("data")
-    (bucket / "out").mkdir()
-    (bucket / "out" / "a").write_text("theirs")
+    s3.client().put_object(Bucket="data", Key="out/a", Body=b"theirs")
     fleet("m1", "--cpus", "1")
     command = ["sh", "-c", "echo ours > {output}"]
     common = {"command": command, "output": "s3://data/out/{item}", "retries": 0}
@@ -150,19 +148,36 @@ def whole(path, name, size):
     return len(lines) == size and set(lines) == {f"{name} of its own"} and end.strip() == str(size)
 
 
-def test_kills_at_random_moments_leave_whole_outputs(env, http, fleet, s3):
+def log_is_whole(http, job, index, item):
+    """Or it says that something is missing, and has nothing that is not the item's own."""
+    answer = http.get(f"/v1/jobs/{job}/items/{index}/log?follow=true")
+    assert answer.status == 200, answer.body
+    page = answer.json()
+    assert not page["more"], page
+    text = "".join(part.get("text", "") for part in page["parts"])
+    assert all(line in (f"{item} says {i}" for i in range(20)) for line in text.split("\n")[:-1])
+    holes = [p for p in page["parts"] if p.get("missing_bytes") or p.get("lost_before")]
+    if page["ended"] and not holes:
+        assert text == "".join(f"{item} says {i}\n" for i in range(20)), (index, page)
+        return True
+    return False
+
+
+def test_kills_at_random_moments_leave_whole_outputs(env, fleet, s3):
     """The agents and the store are killed again and again; KILLS in all."""
     seed = random.randrange(1 << 30)
     print(f"seed {seed}")
     chance = random.Random(seed)
     bucket = s3.bucket("data")
+    http = env.server("--objects", "s3://data/tidemill").http
     count = 40 * KILLS
     names = [f"n{i}" for i in range(count)]
     put_inputs(bucket, names)
     agents = [fleet(name, "--cpus", "1") for name in ("m1", "m2")]
     script = (
         'read line < {input}; i=0; while [ $i -lt 200 ]; do echo "{item} of its own"; i=$((i+1));'
-        ' done > {output}; sleep 0.1; echo "end 200" >> {output}'
+        ' done > {output}; i=0; while [ $i -lt 20 ]; do echo "{item} says $i"; i=$((i+1)); done;'
+        ' sleep 0.1; echo "end 200" >> {output}'
     )
     job = submit(
         http,
@@ -192,6 +207,13 @@ def test_kills_at_random_moments_leave_whole_outputs(env, http, fleet, s3):
     for name in names:
         assert whole(bucket / "out" / name, name, 200), name
     assert len(list((bucket / "out").iterdir())) == count
+    # The packs of the agents' last lives are stored two seconds after their last items.
+    for agent in agents:
+        assert agent.terminate() == 0
+    logs = [log_is_whole(http, job, index, name) for index, name in enumerate(names)]
+    print(f"{logs.count(True)} logs are whole, {logs.count(False)} say what they lack")
+    # Each kill costs what was in one agent's memory: the items that ran, and those just ended.
+    assert logs.count(False) <= 10 * KILLS
 
 
 def timed(http, job_spec, items):
@@ -237,7 +259,7 @@ LARGE_BYTES = int(float(os.environ.get("TIDEMILL_DATA_GIB", "0.25")) * (1 << 30)
 
 def by_hand(s3, folder):
     """Seconds that curl and cp need for what an item with one large file does."""
-    client = botocore.session.get_session().create_client("s3", endpoint_url=s3.url)
+    client = s3.client()
     get = client.generate_presigned_url("get_object", {"Bucket": "data", "Key": "large"})
     put = client.generate_presigned_url("put_object", {"Bucket": "data", "Key": "by-hand"})
     first, second = str(folder / "first"), str(folder / "second")

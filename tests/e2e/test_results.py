@@ -174,7 +174,7 @@ def test_no_result_is_lost_with_an_agent_that_is_killed(env, http, fleet):
         "resources": {"cpus": 1, "memory": "64MiB"},
         "retries": 0,
     }
-    job = submit(http, spec, ["give"] * 20_000, name="given")
+    job = submit(http, spec, ["give"] * 100_000, name="given")
     wait_until("some", lambda: show(http, job)["counts"]["succeeded"] > 500)
     agent.kill9()
     assert show(http, job)["counts"]["waiting"] + show(http, job)["counts"]["running"] > 0
@@ -186,5 +186,5 @@ def test_no_result_is_lost_with_an_agent_that_is_killed(env, http, fleet):
         rows += page["outcomes"]
         cursor = f"&cursor={page['next']}" if "next" in page else None
     last = [row for row in rows if row["last"]]
-    assert [row["item"] for row in last] == list(range(20_000))
+    assert [row["item"] for row in last] == list(range(100_000))
     assert all(row["result"] == {"number": row["item"]} for row in last)

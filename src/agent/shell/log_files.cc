@@ -42,14 +42,13 @@ void LogFiles::Start() {
                    });
 }
 
-void LogFiles::UseSession(const std::string& session, bool is_new) {
+void LogFiles::UseSession(const std::string& session) {
   if (session == session_) return;
   CloseAllPacks();
   // Nobody says their end any more.
   attempts_.clear();
   for (auto& [id, job] : jobs_) job.attempts = 0;
   session_ = session;
-  session_is_new_ = is_new;
 }
 
 void LogFiles::StoreAt(JobId id, const std::string& url) {
@@ -71,23 +70,32 @@ void LogFiles::Follow(const std::vector<JobId>& jobs) {
   ArmAge();
 }
 
-void LogFiles::Append(const LogPlace& place, std::string_view bytes) {
-  const auto [found, fresh] =
+void LogFiles::Resume(const LogPlace& place) { Enter(place, LogPart::kResumed); }
+
+LogFiles::Attempt& LogFiles::Enter(const LogPlace& place, std::uint32_t first) {
+  const auto [found, is_new] =
       attempts_.try_emplace({place.job, place.item, place.round, place.attempt});
-  Attempt& attempt = found->second;
-  if (fresh) ++jobs_[place.job].attempts;
-  const std::uint32_t begins = fresh && session_is_new_ ? LogPart::kBegins : 0;
+  if (is_new) {
+    ++jobs_[place.job].attempts;
+    found->second.first = first;
+  }
+  return found->second;
+}
+
+void LogFiles::Append(const LogPlace& place, std::string_view bytes) {
+  Attempt& attempt = Enter(place, LogPart::kBegins);
   const std::size_t limit = attempt_bytes_ - std::min(attempt_bytes_, attempt.bytes);
   const std::size_t room = limits_.pending_bytes - std::min(limits_.pending_bytes, pending_bytes_);
   std::string_view kept = bytes.substr(0, std::min(limit, room));
   const std::uint64_t missing = bytes.size() - kept.size();
-  LogPart part{.flags = begins, .missing = std::exchange(attempt.missing, 0)};
+  LogPart part{.flags = attempt.first, .missing = std::exchange(attempt.missing, 0)};
   if (part.missing > 0) part.flags |= LogPart::kHole;
   attempt.bytes += kept.size();
   while (!kept.empty()) {
     AddPiece(place, part, kept.substr(0, kPieceBytes));
     kept.remove_prefix(std::min(kept.size(), kPieceBytes));
     part = {};
+    attempt.first = 0;
   }
   // What was not said yet stays to be said.
   attempt.missing = part.missing + missing;
@@ -98,11 +106,11 @@ void LogFiles::Append(const LogPlace& place, std::string_view bytes) {
   }
 }
 
-// An attempt that has written nothing leaves no trace.
+// An attempt that has written nothing leaves no trace; of one that was resumed nobody knows.
 std::string LogFiles::Close(const LogPlace& place) {
   const auto found = attempts_.find({place.job, place.item, place.round, place.attempt});
   if (found == attempts_.end()) return {};
-  LogPart part{.flags = LogPart::kLast, .missing = found->second.missing};
+  LogPart part{.flags = LogPart::kLast | found->second.first, .missing = found->second.missing};
   if (part.missing > 0) part.flags |= LogPart::kHole;
   if (found->second.at_limit) part.flags |= LogPart::kLimit;
   attempts_.erase(found);

@@ -24,7 +24,7 @@ struct LogLimits {
   // Of one attempt; what it writes beyond is left out.
   std::size_t attempt_bytes = 64 << 20;
   // In memory, while the disk is slow; what comes beyond is left out.
-  std::size_t pending_bytes = 16 << 20;
+  std::size_t pending_bytes = 8 << 20;
   // A pack is closed when it has so much, before it is packed: eight frames, some MiB in the store.
   std::size_t pack_bytes = 32 << 20;
   // Or when it is so old: what a machine takes with it when it vanishes.
@@ -58,7 +58,8 @@ class LogFiles : public ItemLogs {
   // Uploads what earlier lives have left.
   void Start();
 
-  void UseSession(const std::string& session, bool is_new) override;
+  void UseSession(const std::string& session) override;
+  void Resume(const LogPlace& place) override;
   void StoreAt(JobId job, const std::string& url) override;
   void Append(const LogPlace& place, std::string_view bytes) override;
   std::string Close(const LogPlace& place) override;
@@ -76,6 +77,8 @@ class LogFiles : public ItemLogs {
     std::size_t bytes = 0;
     std::uint64_t missing = 0;  // since its last piece
     bool at_limit = false;
+    // Of its next piece: kBegins or kResumed, if it is the first of this life.
+    std::uint32_t first = 0;
   };
   // The pack that a job's pieces go to.
   struct JobLog {
@@ -94,6 +97,7 @@ class LogFiles : public ItemLogs {
     bool closes = false;
   };
 
+  Attempt& Enter(const LogPlace& place, std::uint32_t first);
   std::uint64_t AddPiece(const LogPlace& place, LogPart part, std::string_view bytes);
   void Open(JobLog& job);
   // No more goes to the pack that is open.
@@ -113,10 +117,9 @@ class LogFiles : public ItemLogs {
   std::size_t attempt_bytes_ = limits_.attempt_bytes;
   const std::shared_ptr<char> alive_ = std::make_shared<char>();
   std::string session_;
-  bool session_is_new_ = false;
   std::uint64_t last_seq_;
   using Key = std::tuple<JobId, std::int64_t, std::int32_t, std::int32_t>;
-  std::map<Key, Attempt> attempts_;  // that have written something and are not over
+  std::map<Key, Attempt> attempts_;  // that have written something, in any life, and are not over
   std::map<JobId, JobLog> jobs_;
   std::vector<Write> writes_;  // for the worker, when it is back
   std::size_t pending_bytes_ = 0;

@@ -73,7 +73,7 @@ class LogFilesTest : public ::testing::Test {
         LogFiles::Deps{loop_, worker_, log_, [this] { return clock_ms_; }, put},
         (folder_ / "logs").string(), run, limits_);
     logs->Start();
-    logs->UseSession("session", run == 0);
+    logs->UseSession("session");
     return logs;
   }
   fs::path FileOf(const char* name) const { return folder_ / "logs" / "7" / name; }
@@ -110,6 +110,7 @@ class LogFilesTest : public ::testing::Test {
     for (std::size_t i = 0; i < group.parts; ++i) {
       const LogPart& part = frame.parts[group.first_part + i];
       if ((part.flags & LogPart::kBegins) != 0) text += "^";
+      if ((part.flags & LogPart::kResumed) != 0) text += "~";
       if ((part.flags & LogPart::kHole) != 0) text += "<" + std::to_string(part.missing) + ">";
       text += frame.TextOf(group).substr(at, part.size);
       at += part.size;
@@ -254,12 +255,18 @@ TEST_F(LogFilesTest, TheNextLifeUploadsWhatWasOnTheDisk) {
   }
   logs = Make(2);
   logs->StoreAt({7}, kUrl);
+  logs->Resume({{7}, 3, 0, 1});
+  logs->Resume({{7}, 4, 0, 1});
   logs->Append({{7}, 3, 0, 1}, "again\n");
-  logs->Close({{7}, 3, 0, 1});
+  logs->Append({{7}, 3, 0, 1}, "more\n");
+  logs->Append({{7}, 5, 0, 1}, "new\n");
+  for (int item = 3; item <= 5; ++item) logs->Close({{7}, item, 0, 1});
   RunFor(5s);
   EXPECT_EQ(FilesLeft(), 0U);
-  // Nobody says that it begins here: there may be more in an earlier pack.
-  EXPECT_EQ(Stored({3, 0, 1}), "one\nagain\n$");
+  // What was resumed says so, also if it wrote nothing since.
+  EXPECT_EQ(Stored({3, 0, 1}), "^one\n~again\nmore\n$");
+  EXPECT_EQ(Stored({4, 0, 1}), "~$");
+  EXPECT_EQ(Stored({5, 0, 1}), "^new\n$");
   EXPECT_TRUE(stored_.contains(std::string(kUrl) + "session/000001000001"));
   EXPECT_TRUE(stored_.contains(std::string(kUrl) + "session/000002000001"));
 }

@@ -20,7 +20,7 @@ struct Stretch {
   std::uint64_t parts = 0;
   std::uint64_t bytes = 0;
   std::uint64_t first = 0;   // how many parts are before it
-  bool lost_before = false;  // it is the first of its session, and the one before has no end
+  bool lost_before = false;  // the attempt is begun anew here, and what is before has no end
 };
 
 // What a pack has of the item.
@@ -129,8 +129,8 @@ class Reading : public std::enable_shared_from_this<Reading> {
     });
     const Found* before = nullptr;
     for (const Found& one : found_) {
-      bool lost =
-          before != nullptr && before->pack.session != one.pack.session && !before->entry.ends;
+      bool lost = before != nullptr && !before->entry.ends &&
+                  (before->pack.session != one.pack.session || one.entry.begins);
       for (const PackEntry::In& in : one.entry.frames) {
         if (in.frame >= one.table->frames.size()) continue;
         stretches_.push_back({one.pack, one.table->frames[in.frame], in.parts, in.bytes, parts_,
@@ -174,10 +174,11 @@ class Reading : public std::enable_shared_from_this<Reading> {
             std::string_view text = frame.TextOf(group);
             for (std::size_t i = 0; i < group.parts; ++i) {
               const LogPart& part = frame.parts[group.first_part + i];
+              const bool resumed = (part.flags & LogPart::kResumed) != 0;
               parts->push_back({.time_ms = part.time_ms,
                                 .missing = part.missing,
                                 .over_limit = (part.flags & LogPart::kLimit) != 0,
-                                .lost_before = lost && i == 0,
+                                .lost_before = (lost && i == 0) || resumed,
                                 .text = std::string(text.substr(0, part.size))});
               text.remove_prefix(part.size);
             }

@@ -163,6 +163,19 @@ TEST_F(ShelfTest, WhatALostMachineWroteStandsBeforeWhatTheNextOneDid) {
   EXPECT_EQ(TextOf(Read({.item = 3})), "one\n!again\n");
 }
 
+TEST_F(ShelfTest, WhereAnAgentWasLostSomethingMayBeMissing) {
+  Put("s/000000000001", {{{3, 0, 1}, {.time_ms = 10, .flags = kBegins}, "one\n"},
+                         {{4, 0, 1}, {.time_ms = 10, .flags = kBegins}, "one\n"}});
+  Put("s/000001000001",
+      {{{3, 0, 1}, {.time_ms = 20, .flags = LogPart::kResumed}, "two\n"},
+       {{3, 0, 1}, {.time_ms = 30, .flags = kLast}, "three\n"},
+       {{4, 0, 1}, {.time_ms = 20, .flags = kBegins | kLast}, "begun anew\n"},
+       {{5, 0, 1}, {.time_ms = 20, .flags = LogPart::kResumed | kLast}, "all that is left\n"}});
+  EXPECT_EQ(TextOf(Read({.item = 3})), "one\n!two\nthree\n");
+  EXPECT_EQ(TextOf(Read({.item = 4})), "one\n!begun anew\n");
+  EXPECT_EQ(TextOf(Read({.item = 5})), "!all that is left\n");
+}
+
 TEST_F(ShelfTest, ALongLogComesInPages) {
   std::vector<Part> parts;
   std::string all;
