@@ -19,6 +19,28 @@ std::string Sha256(std::string_view bytes) {
   return digest;
 }
 
+Sha256Stream::Sha256Stream()
+    : context_(EVP_MD_CTX_new(),
+               [](void* context) { EVP_MD_CTX_free(static_cast<EVP_MD_CTX*>(context)); }) {
+  TIDEMILL_CHECK(context_ != nullptr);
+  TIDEMILL_CHECK(
+      EVP_DigestInit_ex(static_cast<EVP_MD_CTX*>(context_.get()), EVP_sha256(), nullptr) == 1);
+}
+
+void Sha256Stream::Add(std::string_view bytes) {
+  TIDEMILL_CHECK(
+      EVP_DigestUpdate(static_cast<EVP_MD_CTX*>(context_.get()), bytes.data(), bytes.size()) == 1);
+}
+
+std::string Sha256Stream::Finish() {
+  std::string digest(32, '\0');
+  unsigned size = 0;
+  TIDEMILL_CHECK(EVP_DigestFinal_ex(static_cast<EVP_MD_CTX*>(context_.get()),
+                                    reinterpret_cast<unsigned char*>(digest.data()), &size) == 1);
+  TIDEMILL_CHECK(size == digest.size());
+  return digest;
+}
+
 std::string HmacSha256(std::string_view key, std::string_view bytes) {
   std::string digest(32, '\0');
   unsigned size = 0;

@@ -64,23 +64,29 @@ ByteRead AsLines(ByteRead read, std::string_view end_of, const std::string& name
   return read;
 }
 
+ByteRead WithPaths(ByteRead read, const std::string& name, const ItemPaths& paths) {
+  if (!paths.map.empty()) read = MapItemPaths(std::move(read), name, paths.map);
+  if (paths.uploader != nullptr) read = UploadItemPaths(std::move(read), name, *paths.uploader);
+  return read;
+}
+
 }  // namespace
 
 Result<OpenedItems> OpenItems(const std::string& where, const MakeStores& stores,
                               std::function<void(const ListState&)> progress,
-                              const PathMap& paths) {
+                              const ItemPaths& paths) {
   const bool is_url = IsStoreUrl(where);
   if (is_url && Glob::IsPattern(where)) {
     TIDEMILL_TRY(ListedItems listed, ListStore(stores(), where, std::move(progress)));
-    if (!paths.empty()) listed.read = MapItemPaths(std::move(listed.read), where, paths);
-    return OpenedItems{ItemSource(std::move(listed.read), where), std::move(listed.state)};
+    ByteRead read = WithPaths(std::move(listed.read), where, paths);
+    return OpenedItems{ItemSource(std::move(read), where), std::move(listed.state)};
   }
   TIDEMILL_TRY(ByteRead read, is_url ? ReadStoreObject(stores(), where) : ReadLocal(where));
   const std::string name = where == "-" ? "standard input" : where;
   std::string_view end_of = where;
   read = Unpacked(std::move(read), end_of, name);
   read = AsLines(std::move(read), end_of, name);
-  if (!paths.empty()) read = MapItemPaths(std::move(read), name, paths);
+  read = WithPaths(std::move(read), name, paths);
   return OpenedItems{ItemSource(std::move(read), name)};
 }
 

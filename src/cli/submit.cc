@@ -94,9 +94,17 @@ class Submission {
 
   // With its first part, because a list that is wrong or empty mostly shows there.
   std::optional<int> OpenList() {
+    if (!flags_.upload.empty()) {
+      if (!IsStoreUrl(flags_.upload)) {
+        return Wrong("--upload is a URL such as s3://bucket/inputs/, not '" + flags_.upload + "'");
+      }
+      uploader_.emplace(stores(), flags_.upload,
+                        [this](const UploadState& state) { ShowUpload(state); });
+    }
     auto items = OpenItems(
         flags_.items, [this]() -> Stores& { return stores(); },
-        [this](const ListState& state) { ShowListing(state); }, PathMap(spec_.parsed.paths));
+        [this](const ListState& state) { ShowListing(state); },
+        {PathMap(spec_.parsed.paths), uploader_ ? &*uploader_ : nullptr});
     if (!items) return WrongList(items.error());
     source_.emplace(std::move(items->source));
     listed_ = std::move(items->listed);
@@ -150,8 +158,18 @@ class Submission {
     if (state.ended) return ClearListing();
     console.err("\r\x1b[K" + Clip("listing: " + ListedText(state), console.columns - 1));
   }
+  void ShowUpload(const UploadState& state) const {
+    const Console& console = context_.console;
+    if (!console.err_terminal || console.quiet || console.json) return;
+    console.err("\r\x1b[K" + Clip("storing: " + UploadText(state), console.columns - 1));
+  }
+  static std::string UploadText(const UploadState& state) {
+    std::string text = CountOf(state.files, "file") + ", " + DecimalBytesText(state.bytes);
+    if (state.were_there > 0) text += ", " + Thousands(state.were_there) + " there already";
+    return text;
+  }
   void ClearListing() const {
-    if (context_.console.err_terminal && listed_) context_.console.err("\r\x1b[K");
+    if (context_.console.err_terminal && (listed_ || uploader_)) context_.console.err("\r\x1b[K");
   }
   static std::string ListedText(const ListState& state) {
     const double seconds = static_cast<double>(std::max<std::int64_t>(state.took_ms, 1)) / 1000;
@@ -209,6 +227,7 @@ class Submission {
       }
       part = *std::move(next);
     }
+    ClearListing();
     return std::nullopt;
   }
 
@@ -249,7 +268,9 @@ class Submission {
     std::string line = job_ + " submitted: " + CountOf(sent_.items, "item");
     if (source_) {
       line += " (" + DecimalBytesText(sent_.bytes) + ", " + DurationText(took_ms);
-      line += listed_ ? "; " + ListedText(*listed_) + ")" : ")";
+      if (listed_) line += "; " + ListedText(*listed_);
+      if (uploader_) line += "; stored " + UploadText(uploader_->state());
+      line += ")";
     } else {
       const std::string& image = spec_.parsed.run.image;
       if (!image.empty()) line += ", image " + image;
@@ -267,6 +288,7 @@ class Submission {
   const Example* example_ = nullptr;
   LoadedSpec spec_;
   std::optional<Stores> stores_;
+  std::optional<Uploader> uploader_;
   std::optional<ItemSource> source_;
   std::shared_ptr<const ListState> listed_;
   std::string first_part_;

@@ -15,6 +15,7 @@ struct SubmitFlags {
   std::string spec;     // a file, or "-"
   std::string example;  // instead of a file
   std::string items;    // as OpenItems has it; empty: none
+  std::string upload;   // the URL below which files that items name are stored; empty: they are not
   std::optional<std::int64_t> range;
   std::vector<std::string> env;     // NAME=VALUE
   std::vector<std::string> params;  // NAME=VALUE

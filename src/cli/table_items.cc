@@ -1,15 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/table_items.h"
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <cerrno>
 #include <cstdint>
 #include <cstring>
+#include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <utility>
 #include <vector>
 
 #include "base/limits.h"
+#include "cli/upload.h"
 #include "submit/csv.h"
 #include "wire/item_object.h"
 
@@ -37,6 +43,7 @@ class Lines {
       if (first_ && piece.starts_with(kByteOrderMark)) piece.erase(0, kByteOrderMark.size());
       first_ = false;
       auto took = ended_ ? End() : Take(piece);
+      if (took) took = Settle();
       if (!took) {
         took.error().reason.insert(0, name_ + ":");
         return tl::unexpected<Error>(took.error());
@@ -51,6 +58,8 @@ class Lines {
  protected:
   virtual Result<void> Take(std::string_view piece) = 0;
   virtual Result<void> End() = 0;
+  // After each of these, for who does several lines at once.
+  virtual Result<void> Settle() { return {}; }
 
   Result<void> Add(std::int64_t line, std::string_view item) {
     if (item.size() > limits::kItemBytes) {
@@ -167,6 +176,70 @@ class MappedLines : public EachLine {
   const PathMap paths_;
 };
 
+// The lines of a piece are held until their files are stored.
+class UploadedLines : public EachLine {
+ public:
+  UploadedLines(ByteRead from, std::string name, Uploader& uploader)
+      : EachLine(std::move(from), std::move(name)), uploader_(uploader) {}
+
+ private:
+  struct Held {
+    std::int64_t number = 0;
+    std::string line;
+  };
+
+  static bool IsHere(const std::string& text) {
+    return (text.starts_with('/') || text.starts_with("./") || text.starts_with("../")) &&
+           ::access(text.c_str(), F_OK) == 0;
+  }
+
+  // Calls `use` with each path of the line, which may change it.
+  static void ForPaths(std::string& line, const std::function<void(std::string&)>& use) {
+    if (line.starts_with('{')) {
+      line = RewriteItemTexts(line, [&use](std::string& text) {
+        if (!IsHere(text)) return false;
+        use(text);
+        return true;
+      });
+    } else if (!line.empty() && !IsStoreUrl(line)) {
+      use(line);
+    }
+  }
+
+  Result<void> OnLine(std::int64_t number, std::string line) override {
+    held_.push_back({number, std::move(line)});
+    return {};
+  }
+
+  Result<void> Settle() override {
+    std::map<std::string, std::string> copies;
+    for (const Held& held : held_) {
+      std::string line = held.line;
+      ForPaths(line, [&copies](const std::string& path) { copies.try_emplace(path); });
+      const bool is_path = line == held.line && copies.contains(line);
+      if (is_path && ::access(line.c_str(), R_OK) != 0) {
+        return AtLine(held.number,
+                      {Code::kInvalid, "cannot read " + line + ": " + std::strerror(errno)});
+      }
+    }
+    std::vector<std::string> paths;
+    paths.reserve(copies.size());
+    for (const auto& [path, url] : copies) paths.push_back(path);
+    auto urls = uploader_.Store(paths);
+    if (!urls) return Fail(urls.error().code, " " + urls.error().reason);
+    auto url = urls->begin();
+    for (auto& [path, copy] : copies) copy = *url++;
+    for (Held& held : std::exchange(held_, {})) {
+      ForPaths(held.line, [&copies](std::string& path) { path = copies.at(path); });
+      TIDEMILL_TRY_VOID(Add(held.number, held.line));
+    }
+    return {};
+  }
+
+  Uploader& uploader_;
+  std::vector<Held> held_;
+};
+
 template <typename Kind, typename... Rest>
 ByteRead ReadLines(Rest... rest) {
   return [lines = std::make_shared<Kind>(std::move(rest)...)](char* to, std::size_t size) {
@@ -186,6 +259,10 @@ ByteRead ReadJsonItems(ByteRead from, std::string name) {
 
 ByteRead MapItemPaths(ByteRead from, std::string name, PathMap paths) {
   return ReadLines<MappedLines>(std::move(from), std::move(name), std::move(paths));
+}
+
+ByteRead UploadItemPaths(ByteRead from, std::string name, Uploader& uploader) {
+  return ReadLines<UploadedLines>(std::move(from), std::move(name), std::ref(uploader));
 }
 
 }  // namespace tidemill::cli

@@ -218,6 +218,9 @@ class CommandLine {
     auto* const items = command->add_option("--items", submit.items,
                                             "A list, -, or a pattern: 's3://bucket/in/**/*.jpg'");
     items->option_text("FILE|URL");
+    command->add_option("--upload", submit.upload, "Store files that items name below this URL")
+        ->option_text("URL")
+        ->needs(items);
     command->add_option("--range", submit.range, "So many items: the numbers from 0 on")
         ->option_text("N")
         ->check(CLI::Range(std::int64_t{1}, limits::kItemsPerJob))

@@ -3,6 +3,7 @@
 
 import csv
 import gzip
+import hashlib
 import http.server
 import json
 import os
@@ -74,6 +75,31 @@ def test_a_table_in_a_store_is_a_list_of_its_rows(cli, bucket):
     (cli.folder / "list.jsonl").write_text('{"a": 1}\n\n{"a": 2}\n')
     assert cli("submit", "plain.yaml", "--items", "list.jsonl").code == 0
     assert items_of(cli, "render-2") == ['{"a": 1}', '{"a": 2}']
+
+
+def test_local_files_are_stored_by_their_hash(cli, bucket, tmp_path):
+    photos = tmp_path / "photos"
+    photos.mkdir()
+    for i in range(50):
+        (photos / f"{i}.jpg").write_bytes(b"%d" % (i // 2))
+    (photos / "large.bin").write_bytes(os.urandom(20 << 20))
+    (tmp_path / "list.txt").write_text("".join(f"photos/{p.name}\n" for p in photos.iterdir()))
+    upload = ("submit", "plain.yaml", "--items", "list.txt", "--upload", "s3://scans/in")
+    said = cli(*upload)
+    assert said.code == 0 and "; stored 51 files, 21" in said.out, said
+    items = items_of(cli, "render-1")
+    assert len(items) == len(set(items)) == 51
+    for item in items:
+        digest, name = re.fullmatch(r"s3://scans/in/([0-9a-f]{64})/(.*)", item).groups()
+        body = (bucket / "in" / digest / name).read_bytes()
+        assert hashlib.sha256(body).hexdigest() == digest
+        assert body == (photos / name).read_bytes()
+    said = cli(*upload)
+    assert said.code == 0 and "51 there already" in said.out, said
+    (tmp_path / "list.txt").write_text("photos/1.jpg\nphotos/none.jpg\n")
+    said = cli(*upload)
+    assert said.code == 2 and "list.txt:2: cannot read photos/none.jpg" in said.err, said
+    assert cli("submit", "plain.yaml", "--items", "list.txt", "--upload", "in").code == 2
 
 
 @pytest.mark.parametrize(

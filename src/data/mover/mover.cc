@@ -10,9 +10,9 @@
 #include <utility>
 #include <vector>
 
+#include "base/several.h"
 #include "data/mover/output_files.h"
 #include "data/mover/put_owned.h"
-#include "data/mover/several.h"
 #include "wire/output_json.h"
 
 namespace tidemill {
