@@ -60,7 +60,7 @@ void Agent::Start() {
 void Agent::BeginSession(SessionPass pass) {
   ++session_count_;
   UsePass(std::move(pass));
-  deps_.logs.UseSession(ToString(pass_.session));
+  deps_.logs.UseSession(ToString(pass_.session), pass_.session != options_.pass.session);
   joined_ = syncing_ = waiting_ = heard_in_session_ = false;
   failures_ = refusals_;
   sent_ = 0;

@@ -40,9 +40,17 @@ TEST_F(AgentTest, AnOutcomeSaysWhereItsLogWillBe) {
   StartAgent();
   RunFor(seconds(10));
   EXPECT_EQ(logs_.places.at({1}), "s3://bucket/x/jobs/films/test-1/logs/");
+  EXPECT_TRUE(logs_.session_is_new);
   EXPECT_EQ(logs_.session, ToString(link_.joins.at(0)));
   ASSERT_EQ(link_.outcomes.size(), 2U);
   EXPECT_EQ(link_.outcomes[1].at(0).log, logs_.session + "/1");
+}
+
+TEST_F(AgentTest, ALogMayHaveBegunInAnEarlierLife) {
+  AgentOptions options;
+  options.pass = {{1, 2}, "token"};
+  StartAgent(options);
+  EXPECT_FALSE(logs_.session_is_new);
 }
 
 // Also one that is full hears at once that somebody reads.

@@ -158,11 +158,15 @@ struct TestLogs : ItemLogs {
     closed.insert(place.item);
     return session + "/" + std::to_string(place.item);
   }
-  void UseSession(const std::string& id) override { session = id; }
+  void UseSession(const std::string& id, bool is_new) override {
+    session = id;
+    session_is_new = is_new;
+  }
   void Resume(const LogPlace& place) override { resumed.insert(place.item); }
   void StoreAt(JobId job, const std::string& url) override { places[job] = url; }
   void Follow(const std::vector<JobId>& jobs) override { followed = jobs; }
   std::string session;
+  bool session_is_new = false;
   std::map<JobId, std::string> places;
   std::vector<JobId> followed;
   void LimitAttempts(std::int64_t) override {}

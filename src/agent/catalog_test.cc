@@ -67,7 +67,7 @@ class JobLink : public ServerLink {
 struct NoLogs : ItemLogs {
   void Append(const LogPlace&, std::string_view) override {}
   std::string Close(const LogPlace&) override { return {}; }
-  void UseSession(const std::string&) override {}
+  void UseSession(const std::string&, bool) override {}
   void Resume(const LogPlace&) override {}
   void StoreAt(JobId, const std::string&) override {}
   void Follow(const std::vector<JobId>&) override {}

@@ -33,8 +33,9 @@ struct LogPlace {
 class ItemLogs {
  public:
   virtual ~ItemLogs() = default;
-  // What is appended from now on is of this session.
-  virtual void UseSession(const std::string& session) = 0;
+  // What is appended from now on is of this session. New: nothing was before it, also not by an
+  // agent that was here earlier.
+  virtual void UseSession(const std::string& session, bool is_new) = 0;
   // The attempt was begun by an agent that was here earlier, whose last words of it may be lost.
   // Comes before anything is appended to it.
   virtual void Resume(const LogPlace& place) = 0;

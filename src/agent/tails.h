@@ -27,7 +27,9 @@ class Tails : public ItemLogs {
 
   void Append(const LogPlace& place, std::string_view bytes) override;
   std::string Close(const LogPlace& place) override { return logs_.Close(place); }
-  void UseSession(const std::string& session) override { logs_.UseSession(session); }
+  void UseSession(const std::string& session, bool is_new) override {
+    logs_.UseSession(session, is_new);
+  }
   void Resume(const LogPlace& place) override { logs_.Resume(place); }
   void StoreAt(JobId job, const std::string& url) override { logs_.StoreAt(job, url); }
   void Follow(const std::vector<JobId>& jobs) override { logs_.Follow(jobs); }

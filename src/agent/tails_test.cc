@@ -15,7 +15,7 @@ class KeptLogs : public ItemLogs {
     ++closed;
     return "pack";
   }
-  void UseSession(const std::string&) override {}
+  void UseSession(const std::string&, bool) override {}
   void Resume(const LogPlace&) override {}
   void StoreAt(JobId, const std::string&) override {}
   void Follow(const std::vector<JobId>&) override {}

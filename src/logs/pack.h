@@ -68,6 +68,10 @@ inline constexpr std::size_t kFrameBytesMost = 32 << 20;
 inline constexpr std::size_t kDirectoryBytesMost = 64 << 20;
 inline constexpr std::size_t kTableBytesMost = 16 << 20;
 inline constexpr std::size_t kPackFramesMost = 4096;
+// Each life of an agent numbers its packs on from a multiple of this, so that two lives of one
+// session have no number in common: a million packs last most of a year.
+inline constexpr std::uint64_t kPacksPerLife = 1'000'000;
+
 inline constexpr std::size_t kPackEndBytes = 16;
 
 struct PackEnd {

@@ -191,7 +191,7 @@ def test_kills_at_random_moments_leave_whole_outputs(env, fleet, s3):
     )
     for _ in range(KILLS):
         time.sleep(chance.uniform(0.2, 1.2))
-        assert show(http, job)["state"] == "running", "there is nothing left to be spoiled"
+        assert show(http, job)["state"] == "active", "there is nothing left to be spoiled"
         if chance.random() < 0.5:
             agent = chance.choice(agents)
             agent.kill9()

@@ -7,8 +7,6 @@
 namespace tidemill {
 namespace {
 
-// Room for as many packs in one life; a million of them last most of a year.
-constexpr std::uint64_t kSeqsPerRun = 1'000'000;
 constexpr std::uint64_t kRuns = 1'000'000;
 // Longer ones are cut: a page of a log ends between two pieces.
 constexpr std::size_t kPieceBytes = 256 << 10;
@@ -22,7 +20,7 @@ LogFiles::LogFiles(Deps deps, std::string folder, std::int32_t run, LogLimits li
       folder_(std::move(folder)),
       limits_(limits),
       upload_(deps_.loop, deps_.worker, deps_.log, deps_.put, limits.upload),
-      last_seq_(static_cast<std::uint64_t>(run) % kRuns * kSeqsPerRun) {}
+      last_seq_(static_cast<std::uint64_t>(run) % kRuns * kPacksPerLife) {}
 
 LogFiles::~LogFiles() {
   deps_.loop.Cancel(gather_timer_);
@@ -36,19 +34,20 @@ void LogFiles::Start() {
                      if (alive.expired()) return;
                      for (SpoolFile& file : *found) {
                        // Those of this life are not closed yet.
-                       const bool ours = file.seq / kSeqsPerRun == first / kSeqsPerRun;
+                       const bool ours = file.seq / kPacksPerLife == first / kPacksPerLife;
                        if (!ours) upload_.Add(std::move(file));
                      }
                    });
 }
 
-void LogFiles::UseSession(const std::string& session) {
+void LogFiles::UseSession(const std::string& session, bool is_new) {
   if (session == session_) return;
   CloseAllPacks();
   // Nobody says their end any more.
   attempts_.clear();
   for (auto& [id, job] : jobs_) job.attempts = 0;
   session_ = session;
+  session_is_new_ = is_new;
 }
 
 void LogFiles::StoreAt(JobId id, const std::string& url) {
@@ -83,7 +82,7 @@ LogFiles::Attempt& LogFiles::Enter(const LogPlace& place, std::uint32_t first) {
 }
 
 void LogFiles::Append(const LogPlace& place, std::string_view bytes) {
-  Attempt& attempt = Enter(place, LogPart::kBegins);
+  Attempt& attempt = Enter(place, session_is_new_ ? LogPart::kBegins : 0);
   const std::size_t limit = attempt_bytes_ - std::min(attempt_bytes_, attempt.bytes);
   const std::size_t room = limits_.pending_bytes - std::min(limits_.pending_bytes, pending_bytes_);
   std::string_view kept = bytes.substr(0, std::min(limit, room));

@@ -58,7 +58,7 @@ class LogFiles : public ItemLogs {
   // Uploads what earlier lives have left.
   void Start();
 
-  void UseSession(const std::string& session) override;
+  void UseSession(const std::string& session, bool is_new) override;
   void Resume(const LogPlace& place) override;
   void StoreAt(JobId job, const std::string& url) override;
   void Append(const LogPlace& place, std::string_view bytes) override;
@@ -117,6 +117,7 @@ class LogFiles : public ItemLogs {
   std::size_t attempt_bytes_ = limits_.attempt_bytes;
   const std::shared_ptr<char> alive_ = std::make_shared<char>();
   std::string session_;
+  bool session_is_new_ = false;
   std::uint64_t last_seq_;
   using Key = std::tuple<JobId, std::int64_t, std::int32_t, std::int32_t>;
   std::map<Key, Attempt> attempts_;  // that have written something, in any life, and are not over

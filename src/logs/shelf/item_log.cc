@@ -20,7 +20,7 @@ struct Stretch {
   std::uint64_t parts = 0;
   std::uint64_t bytes = 0;
   std::uint64_t first = 0;   // how many parts are before it
-  bool lost_before = false;  // the attempt is begun anew here, and what is before has no end
+  bool lost_before = false;  // it is the first of an agent's life, and the one before has no end
 };
 
 // What a pack has of the item.
@@ -129,8 +129,7 @@ class Reading : public std::enable_shared_from_this<Reading> {
     });
     const Found* before = nullptr;
     for (const Found& one : found_) {
-      bool lost = before != nullptr && !before->entry.ends &&
-                  (before->pack.session != one.pack.session || one.entry.begins);
+      bool lost = before != nullptr && !before->entry.ends && !IsOneLife(before->pack, one.pack);
       for (const PackEntry::In& in : one.entry.frames) {
         if (in.frame >= one.table->frames.size()) continue;
         stretches_.push_back({one.pack, one.table->frames[in.frame], in.parts, in.bytes, parts_,
@@ -142,6 +141,11 @@ class Reading : public std::enable_shared_from_this<Reading> {
     page_.ended = before->entry.ends;
     if (!ask_.last_pack.empty()) page_.awaited = page_.awaited && !page_.ended;
     Pick();
+  }
+
+  // By all digits but the last six; see kPacksPerLife.
+  static bool IsOneLife(const PackRef& a, const PackRef& b) {
+    return a.session == b.session && a.seq.substr(0, 6) == b.seq.substr(0, 6);
   }
 
   // Which stretches this page is made of.

@@ -169,7 +169,7 @@ TEST_F(ShelfTest, WhereAnAgentWasLostSomethingMayBeMissing) {
   Put("s/000001000001",
       {{{3, 0, 1}, {.time_ms = 20, .flags = LogPart::kResumed}, "two\n"},
        {{3, 0, 1}, {.time_ms = 30, .flags = kLast}, "three\n"},
-       {{4, 0, 1}, {.time_ms = 20, .flags = kBegins | kLast}, "begun anew\n"},
+       {{4, 0, 1}, {.time_ms = 20, .flags = kLast}, "begun anew\n"},
        {{5, 0, 1}, {.time_ms = 20, .flags = LogPart::kResumed | kLast}, "all that is left\n"}});
   EXPECT_EQ(TextOf(Read({.item = 3})), "one\n!two\nthree\n");
   EXPECT_EQ(TextOf(Read({.item = 4})), "one\n!begun anew\n");
