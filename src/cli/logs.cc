@@ -184,7 +184,9 @@ int Search(const Context& context, const LogsFlags& flags) {
 std::string LogText(const LogPageDoc::Part& part) {
   std::string text;
   if (part.lost_before) {
-    text += "\n[tidemill: something may be missing here: the machine or its agent was lost]\n";
+    text +=
+        "\n[tidemill: begun again, or taken over, here; what was written just before may be "
+        "missing]\n";
   }
   if (part.missing_bytes > 0) {
     text +=

@@ -12,7 +12,7 @@ TEST(Logs, SayWhereSomethingIsMissing) {
             "\n[tidemill: 1,200 bytes are missing here]\na\n");
   EXPECT_EQ(LogText({.missing_bytes = 7, .over_limit = true, .text = ""}),
             "\n[tidemill: 7 bytes are left out here: the log was too long]\n");
-  EXPECT_NE(LogText({.lost_before = true, .text = "a"}).find("agent was lost]\na"),
+  EXPECT_NE(LogText({.lost_before = true, .text = "a"}).find("before may be missing]\na"),
             std::string::npos);
 }
 

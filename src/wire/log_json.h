@@ -17,7 +17,7 @@ struct LogPageDoc {
     std::int64_t time_ms = 0;
     std::int64_t missing_bytes = 0;  // before its text
     bool over_limit = false;         // because the log was too long
-    bool lost_before = false;        // its machine or agent was lost, and words with it
+    bool lost_before = false;        // begun again, or taken over: words may be missing
     std::string text = {};           // any bytes
   };
   std::int64_t item = 0;

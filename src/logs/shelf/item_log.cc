@@ -20,7 +20,7 @@ struct Stretch {
   std::uint64_t parts = 0;
   std::uint64_t bytes = 0;
   std::uint64_t first = 0;   // how many parts are before it
-  bool lost_before = false;  // it is the first of an agent's life, and the one before has no end
+  bool lost_before = false;  // it is the first of an agent's life, and not of all
 };
 
 // What a pack has of the item.
@@ -129,7 +129,7 @@ class Reading : public std::enable_shared_from_this<Reading> {
     });
     const Found* before = nullptr;
     for (const Found& one : found_) {
-      bool lost = before != nullptr && !before->entry.ends && !IsOneLife(before->pack, one.pack);
+      bool lost = before != nullptr && !IsOneLife(before->pack, one.pack);
       for (const PackEntry::In& in : one.entry.frames) {
         if (in.frame >= one.table->frames.size()) continue;
         stretches_.push_back({one.pack, one.table->frames[in.frame], in.parts, in.bytes, parts_,

@@ -30,7 +30,8 @@ struct ItemLogPart {
   std::int64_t time_ms = 0;
   std::uint64_t missing = 0;  // bytes before its text
   bool over_limit = false;    // because the log was too long
-  // The machine before, or its agent, was lost; what it wrote last may be missing.
+  // The attempt was begun again here, or taken over by an agent's next life: what was written last
+  // before that may be missing.
   bool lost_before = false;
   std::string text = {};
 };

@@ -161,6 +161,10 @@ TEST_F(ShelfTest, WhatALostMachineWroteStandsBeforeWhatTheNextOneDid) {
   Put("z/000000000001", {{{3, 0, 1}, {.time_ms = 10, .flags = kBegins}, "one\n"}});
   Put("a/000000000001", {{{3, 0, 1}, {.time_ms = 90, .flags = kBegins | kLast}, "again\n"}});
   EXPECT_EQ(TextOf(Read({.item = 3})), "one\n!again\n");
+  // Also if it had ended there: nobody heard of it.
+  Put("z/000000000002", {{{4, 0, 1}, {.time_ms = 10, .flags = kBegins | kLast}, "one\n"}});
+  Put("a/000000000002", {{{4, 0, 1}, {.time_ms = 90, .flags = kBegins | kLast}, "again\n"}});
+  EXPECT_EQ(TextOf(Read({.item = 4})), "one\n!again\n");
 }
 
 TEST_F(ShelfTest, WhereAnAgentWasLostSomethingMayBeMissing) {
