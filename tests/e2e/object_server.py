@@ -8,6 +8,7 @@ import time
 import urllib.error
 import urllib.request
 
+import botocore.config
 import botocore.session
 from env import free_port
 from object_servers import VERSITYGW, build
@@ -48,7 +49,12 @@ class S3:
 
     def client(self):
         """botocore's, with the credentials of the environment."""
-        return botocore.session.get_session().create_client("s3", endpoint_url=self.url)
+        return botocore.session.get_session().create_client(
+            "s3",
+            region_name="us-east-1",
+            endpoint_url=self.url,
+            config=botocore.config.Config(signature_version="s3v4"),
+        )
 
     def start(self) -> "S3":
         command = [str(self._program), "--port", f"127.0.0.1:{self.port}", "--quiet"]

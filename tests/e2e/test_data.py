@@ -239,7 +239,9 @@ def test_small_data_costs_little(env, fleet, s3):
     for name in names:
         (bucket / name).write_bytes(body)
     fleet("m1", "--cpus", "20")
-    plain = spec(command=["sleep", "0.1"], resources={"cpus": 1})
+    # The same program, with a file of its image and its scratch folder.
+    script = 'sleep 0.1; head -c 65536 /bin/busybox > "$TIDEMILL_SCRATCH/out"'
+    plain = spec(command=["sh", "-c", script], resources={"cpus": 1})
     ratios = []
     for turn in range(3):
         script = "sleep 0.1; cat {input} > {output}"
