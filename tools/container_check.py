@@ -28,8 +28,10 @@ def mounts_wrong(mounts: List[Dict[str, Any]]) -> List[str]:
     for place in ("/.tidemill/code", "/.tidemill/in"):
         if place in seen:
             expected[place] = False
-    if "/.tidemill/out" in seen:
-        expected["/.tidemill/out"] = True
+    expected |= {place: False for place in seen if place.startswith("/.tidemill/cache/")}
+    for place in ("/.tidemill/out", "/.tidemill/checkpoint"):
+        if place in seen:
+            expected[place] = True
     if seen != expected:
         wrong.append(f"mounts are {seen}")
     others = [m for m in mounts if m["Type"] not in ("bind", "volume", "tmpfs")]

@@ -46,7 +46,8 @@ Agent::Agent(AgentDeps deps, AgentOptions options)
       slots_(deps_, options_, pins_, *this),
       health_(options_.limits),
       first_data_(static_cast<std::uint64_t>(options_.run) << 32),
-      last_data_(first_data_) {}
+      last_data_(first_data_),
+      earlier_cache_(deps_.cache == nullptr ? nullptr : deps_.cache->HoldEarlier()) {}
 
 // --- the session ---
 
@@ -71,6 +72,7 @@ void Agent::BeginSession(SessionPass pass) {
   troubles_.clear();
   strikes_.clear();
   ran_out_.clear();
+  caches_.clear();
   if (refusals_ == 0) return Join();
   deps_.loop.After(Backoff(), InThisSession([this] { Join(); }));
 }
@@ -137,8 +139,12 @@ void Agent::Leave(std::function<void()> done) {
     return left_();
   }
   slots_.StopIf(StopWhy::kInterrupted, [](const ItemKey&) { return true; });
-  if (!slots_.busy() && storing_.empty()) return SayGoodbye();
-  deps_.loop.After(options_.limits.leave_grace, InThisSession([this] { SayGoodbye(); }));
+  if (!slots_.busy() && storing_.empty() && ending_.empty()) return SayGoodbye();
+  const auto say_goodbye = InThisSession([this] { SayGoodbye(); });
+  deps_.loop.After(options_.limits.leave_grace, InThisSession([this, say_goodbye]() mutable {
+                     if (ending_.empty()) return SayGoodbye();
+                     deps_.loop.After(options_.limits.leave_save, say_goodbye);
+                   }));
 }
 
 void Agent::SayGoodbye() {
@@ -150,6 +156,7 @@ void Agent::SayGoodbye() {
   for (const auto& [key, storing] : std::exchange(storing_, {})) {
     if (work_.Runs(key)) Finish(storing.attempt, storing.end, Cause::kInterrupted, "");
   }
+  for (const auto& [place, ending] : std::exchange(ending_, {})) EndWith(ending);
   GiveAllBack();
   deps_.loop.After(options_.limits.leave_time, InThisSession([this] { left_(); }));
   Consider();

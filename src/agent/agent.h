@@ -16,6 +16,7 @@
 #include "agent/deps.h"
 #include "agent/health.h"
 #include "agent/image_pins.h"
+#include "agent/kept.h"
 #include "agent/masked_logs.h"
 #include "agent/pace.h"
 #include "agent/progress.h"
@@ -150,6 +151,27 @@ class Agent : private SlotEvents {
   void KeepData();
   void ForgetAllData();
 
+  // --- checkpoints ---
+  // Its checkpoint is saved from now on, until it ends.
+  void Watch(const Attempt& attempt);
+  void SaveDue();
+  void OnSaved(const DataPlace& place, const Result<void>& saved);
+  // Ends an attempt that runs; first, what it leaves for the next one is saved.
+  void SaveAndRecord(const Attempt& attempt, const ItemEnd& end, StopWhy why,
+                     const std::string& tail);
+  void BeginLastSave(const DataPlace& place);
+  void EndLastSave(const DataPlace& place, const Result<void>& saved);
+  void EndWith(const EndingAttempt& ending);
+  void DropSaves(const Attempt& attempt);
+
+  // --- caches ---
+  // The lease's items may run as soon as what all of its job's items need is here.
+  void Prepare(LeaseId lease, JobId job);
+  void OnCache(JobId job, const Result<JobCache::Held>& held);
+  void OnNoCache(JobId job, const Error& error);
+  void AddCache(JobId job, Slots::Wish& wish) const;
+  void AddCache(JobId job, ItemRun& run) const;
+
   // What is begun in one session is void in the next, and when the agent is destroyed.
   template <typename Call>
   auto InThisSession(Call call);
@@ -237,6 +259,12 @@ class Agent : private SlotEvents {
     int failures = 0;
   };
   std::map<ItemKey, Storing> storing_;
+
+  std::map<DataPlace, WatchedAttempt> watched_;
+  std::map<DataPlace, EndingAttempt> ending_;
+  std::map<JobId, CachedJob> caches_;
+  // Until it is known what of an earlier life still runs, and for as long as that does.
+  std::shared_ptr<const void> earlier_cache_;
 
   bool leaving_ = false;
   bool goodbye_ = false;  // nothing runs any more: the last sync is due

@@ -19,7 +19,10 @@ bool IsRefused(Code code) { return code == Code::kForbidden || code == Code::kNo
 
 }  // namespace
 
-bool Agent::HasData(JobId job) const { return !catalog_.JobOf(job).data->empty(); }
+bool Agent::HasData(JobId job) const {
+  const Catalog::Entry& entry = catalog_.JobOf(job);
+  return !entry.data->empty() || entry.run.checkpoint_every.count() > 0;
+}
 
 // One that runs and one that waits, for each place.
 void Agent::Stage(const Need& need) {
@@ -182,6 +185,8 @@ void Agent::KeepData() {
 void Agent::ForgetAllData() {
   DropStaged([](const Attempt&) { return true; });
   for (const auto& [key, storing] : std::exchange(storing_, {})) ForgetData(storing.attempt);
+  for (const auto& [place, ending] : std::exchange(ending_, {})) ForgetData(ending.attempt);
+  watched_.clear();
   if (deps_.data == nullptr) return;
   for (const DataPlace& place : slots_.DataPlaces()) deps_.data->Forget(place);
 }

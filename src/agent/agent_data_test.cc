@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Inputs before their items, outputs behind them.
 #include <algorithm>
-#include <map>
-#include <set>
 #include <string>
 #include <vector>
 
 #include "agent/agent_test.h"
-#include "data/item_data.h"
+#include "agent/played_data.h"
 
 namespace tidemill {
 namespace {
@@ -15,47 +13,6 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::minutes;
 using std::chrono::seconds;
-
-// A store that does what the test says, after a while.
-class PlayedData : public ItemData {
- public:
-  explicit PlayedData(Loop& loop) : loop_(loop) {}
-
-  DataFolders FoldersOf(JobId) override { return {"/data/in", "/data/out"}; }
-  void Fetch(const DataPlace& place, DataWork work, Done<void> done) override {
-    held.insert(place);
-    most_held = std::max(most_held, held.size());
-    loop_.After(fetching,
-                [this, work, done] { done(fetch(work.inputs.empty() ? "" : work.inputs[0].url)); });
-  }
-  void Store(const DataPlace& place, DataWork, OutputOwner owner, Done<void> done) override {
-    EXPECT_TRUE(held.contains(place));
-    ++stores;
-    owners.push_back(owner);
-    loop_.After(storing, [this, owner, done] { done(store(owner.item)); });
-  }
-  void Exist(DataWork work, Done<bool> done) override {
-    loop_.After(milliseconds(1), [this, work, done] { done(exist(work.outputs[0].url)); });
-  }
-  void Forget(const DataPlace& place) override { held.erase(place); }
-  void KeepOnly(Left left) override { kept.push_back(std::move(left)); }
-  std::int64_t held_bytes() const override { return std::ssize(held) * each_bytes; }
-
-  Duration fetching = milliseconds(50);
-  Duration storing = milliseconds(50);
-  std::int64_t each_bytes = 1000;
-  std::function<Result<void>(const std::string&)> fetch = [](auto&) { return Result<void>(); };
-  std::function<Result<void>(std::int64_t)> store = [](auto) { return Result<void>(); };
-  std::function<Result<bool>(const std::string&)> exist = [](auto&) { return false; };
-  std::set<DataPlace> held;
-  std::size_t most_held = 0;
-  int stores = 0;
-  std::vector<OutputOwner> owners;
-  std::vector<Left> kept;
-
- private:
-  Loop& loop_;
-};
 
 class AgentDataTest : public AgentTest {
  protected:

@@ -56,7 +56,7 @@ void Agent::Take(const Grant& grant) {
                  } else if (HasData(need.job) && deps_.data == nullptr) {
                    Rest(need.job, {.reason = "this agent moves no data"});
                  } else if (Room(options_.shape, options_.devices).Fits(*LimitsOf(need))) {
-                   work_.MakeReady(id);
+                   Prepare(id, need.job);
                  } else {
                    // It would wait here for ever.
                    AskNothingFor(options_.limits.ask_rest);
@@ -101,12 +101,17 @@ Slots::Wish Agent::WishFor(const Need& need) const {
                    .timeout = entry.run.timeout,
                    .grace = entry.run.grace};
   if (entry.secrets != nullptr) wish.spec.login = entry.secrets->login();
+  if (entry.code != nullptr) wish.keeps.push_back(entry.code);
   if (entry.program) wish.program = catalog_.MakeProgram(need.job);
   if (HasData(need.job)) {
     const DataFolders folders = deps_.data->FoldersOf(need.job);
     wish.spec.mounts.push_back({folders.in, std::string(kInInside), true});
     wish.spec.mounts.push_back({folders.out, std::string(kOutInside), false});
+    if (entry.run.checkpoint_every.count() > 0) {
+      wish.spec.mounts.push_back({folders.checkpoints, std::string(kCheckpointsInside), false});
+    }
   }
+  AddCache(need.job, wish);
   return wish;
 }
 
@@ -127,12 +132,18 @@ void Agent::AdoptFound() {
     attempt->data = run->data;
     deps_.logs.Resume(PlaceOf(*attempt));
     BeginLog(*attempt);
+    Watch(*attempt);
     return attempt;
   };
-  adoption.make = [this](const Need& need) { return WishFor(need); };
+  adoption.make = [this](const Need& need) {
+    Slots::Wish wish = WishFor(need);
+    wish.keeps.push_back(earlier_cache_);
+    return wish;
+  };
   slots_.Adopt(adoption);
   if (!kept_data_ && slots_.started() && !slots_.has_left()) {
     kept_data_ = true;
+    earlier_cache_.reset();
     KeepData();
   }
 }
@@ -198,6 +209,8 @@ void Agent::Begin(const Attempt& attempt, const Need& need, int depth) {
   if (run) {
     BeginLog(attempt);
     run->tag = FormatRunTag({attempt.key, attempt.data});
+    AddCache(attempt.chunk.job, *run);
+    Watch(attempt);
     slots_.Run(attempt, need, depth, *std::move(run));
   } else {
     FailUnrun(attempt, 126, run.error().reason);
@@ -273,6 +286,7 @@ void Agent::Finish(const Attempt& attempt, const ItemEnd& end, Cause cause, cons
   Outcome outcome = OutcomeOf(attempt, end, cause, tail);
   outcome.log = logs_.Close(attempt);
   work_.Finish(attempt.key, std::move(outcome), final);
+  if (cause == Cause::kSucceeded) DropSaves(attempt);
   if (cause == Cause::kOutOfMemory) OnRanOut(attempt);
   ForgetData(attempt);
 }
@@ -319,12 +333,13 @@ void Agent::OnItemEnd(const Attempt& attempt, const ItemEnd& end, StopWhy why) {
     if (end.how != ItemEnd::How::kStopped && end.how != ItemEnd::How::kAmongOthers) {
       Measure(attempt, end);
     }
-    Record(attempt, end, why, tail);
+    SaveAndRecord(attempt, end, why, tail);
   } else {  // its lease is gone
     EndLog(attempt);
     logs_.Close(attempt);
   }
-  if (!storing_.contains(attempt.key)) ForgetData(attempt);
+  watched_.erase(attempt.place());
+  if (!storing_.contains(attempt.key) && !ending_.contains(attempt.place())) ForgetData(attempt);
   OnRoom();
 }
 
@@ -332,6 +347,7 @@ void Agent::OnItemsLost(const std::vector<Attempt>& attempts, const std::string&
   for (const Attempt& attempt : attempts) {
     EndLog(attempt);
     progress_.Forget(attempt.key);
+    watched_.erase(attempt.place());
     ForgetData(attempt);
     if (!work_.Runs(attempt.key)) continue;
     const bool is_loop = catalog_.JobOf(attempt.chunk.job).container.loop;
@@ -374,7 +390,7 @@ void Agent::OnOpened(JobId job) {
 }
 
 void Agent::OnRoom() {
-  if (leaving_ && joined_ && !slots_.busy() && storing_.empty()) SayGoodbye();
+  if (leaving_ && joined_ && !slots_.busy() && storing_.empty() && ending_.empty()) SayGoodbye();
   Fill();
   Consider();
 }

@@ -78,6 +78,7 @@ void Agent::Tick() {
   WatchDisk();
   EndLate();
   slots_.CloseIdle();
+  SaveDue();
   Tidy();
   const auto down = slots_.down_since();
   if (down && deps_.loop.Now() - *down > options_.limits.engine_outage) GiveAllBack();
@@ -104,6 +105,8 @@ void Agent::Tidy() {
   pins_.ForgetIf([this](JobId job) { return !work_.HasUnfinished(job); });
   std::erase_if(failing_, is_over);
   std::erase_if(paces_, is_over);
+  std::erase_if(caches_,
+                [&](const auto& entry) { return entry.second.held != nullptr && is_over(entry); });
   std::erase_if(ran_out_, [this](const auto& entry) { return !work_.Holds(entry.first); });
   std::erase_if(strikes_, [this](const auto& entry) { return !work_.Holds(entry.first.lease); });
 }
@@ -202,6 +205,9 @@ std::vector<JobUse> Agent::JobUses() {
   for (const auto& [job, resting] : resting_) uses[job].trouble = resting.reason;
   for (const auto& [job, since] : slots_.Openings()) {
     if (deps_.loop.Now() - since > kSlowOpening) uses[job].waits_for = OpeningText(job);
+  }
+  for (const auto& [job, cached] : caches_) {
+    if (cached.held == nullptr) uses[job].waits_for = "fetching its cache";
   }
   for (auto& [job, progress] : progress_.Newest()) uses[job].progress = std::move(progress);
   std::vector<JobUse> list;

@@ -28,7 +28,13 @@ Result<Catalog::Entry> EntryOf(const Job& job) {
   entry.id = PublicId(job);
   entry.project = job.project;
   entry.objects = job.objects;
-  if (!job.objects.empty()) entry.logs = JobPlace(job.objects, job) + "logs/";
+  if (!job.objects.empty()) {
+    entry.logs = JobPlace(job.objects, job) + "logs/";
+    entry.saves = JobPlace(job.objects, job) + "checkpoints/";
+  }
+  if (spec.run.checkpoint_every.count() > 0 && entry.saves.empty()) {
+    return Fail(Code::kInvalid, "its checkpoints can be kept nowhere: its server has no --objects");
+  }
   entry.items = job.items;
   TIDEMILL_TRY(entry.plan, CommandPlan::Of(spec.run));
   TIDEMILL_TRY(entry.data, DataPlan::Of(spec.run));
@@ -243,17 +249,32 @@ ItemFacts Catalog::FactsOf(const Attempt& attempt) const {
 }
 
 Result<DataWork> Catalog::DataOf(const Attempt& attempt) const {
-  return JobOf(attempt.chunk.job).data->For(FactsOf(attempt), ItemField);
+  TIDEMILL_TRY(DataWork work, JobOf(attempt.chunk.job).data->For(FactsOf(attempt), ItemField));
+  work.checkpoint = CheckpointOf(attempt);
+  return work;
+}
+
+std::optional<CheckpointWork> Catalog::CheckpointOf(const Attempt& attempt) const {
+  const Entry& entry = JobOf(attempt.chunk.job);
+  if (entry.run.checkpoint_every.count() == 0 || attempt.data == 0) return std::nullopt;
+  return CheckpointWork{.url = entry.saves + std::to_string(attempt.item) + "/",
+                        .round = attempt.round,
+                        .attempt = attempt.number,
+                        .writer = ToString(attempt.key.lease) + "." + std::to_string(attempt.data)};
 }
 
 Result<void> Catalog::AddPaths(const Attempt& attempt, ItemFacts& facts) const {
   if (attempt.data == 0) return {};
   TIDEMILL_TRY(const DataWork work, DataOf(attempt));
   const DataFolders folders = deps_.engine.mounts()
-                                  ? DataFolders{std::string(kInInside), std::string(kOutInside)}
+                                  ? DataFolders{std::string(kInInside), std::string(kOutInside),
+                                                std::string(kCheckpointsInside)}
                                   : deps_.data->FoldersOf(attempt.chunk.job);
   for (const DataInput& input : work.inputs) {
     facts.inputs[input.name] = PathOf(folders, attempt.place(), input);
+  }
+  if (work.checkpoint) {
+    facts.checkpoint = folders.checkpoints + "/" + std::to_string(attempt.data);
   }
   for (const DataOutput& output : work.outputs) {
     facts.outputs[output.name] = PathOf(folders, attempt.place(), output);

@@ -31,6 +31,7 @@ class Catalog {
     std::string project;
     std::string objects;  // see Job
     std::string logs;     // the URL below which its logs are; empty: in no object store
+    std::string saves;    // the same of its items' checkpoints
     std::int64_t items = 0;
     RunSpec run;
     std::optional<CommandPlan> plan;     // always there
@@ -61,6 +62,8 @@ class Catalog {
   ItemRun MakeProgram(JobId job) const;
   // What to run for an attempt. kInvalid: its item does not have what the command asks for.
   Result<ItemRun> Make(const Attempt& attempt) const;
+  // Where its checkpoints are. Nothing: it has none.
+  std::optional<CheckpointWork> CheckpointOf(const Attempt& attempt) const;
   // What it reads and writes. kInvalid: likewise.
   Result<DataWork> DataOf(const Attempt& attempt) const;
   // The item's text; empty in a bare range. After Get.

@@ -14,6 +14,7 @@
 #include "base/loop.h"
 #include "base/random.h"
 #include "data/item_data.h"
+#include "data/job_cache.h"
 #include "engine/engine.h"
 #include "model/ids.h"
 #include "model/job.h"
@@ -81,8 +82,9 @@ struct AgentDeps {
   Log& log;
   ItemLogs& logs;
   AgentMemory& memory;
-  ItemData* data = nullptr;  // null: jobs with inputs or outputs cannot run here
-  JobCode* code = nullptr;   // null: jobs that bring code cannot run here
+  ItemData* data = nullptr;   // null: jobs with inputs or outputs cannot run here
+  JobCode* code = nullptr;    // null: jobs that bring code cannot run here
+  JobCache* cache = nullptr;  // null: jobs with a cache cannot run here
 };
 
 struct AgentLimits {
@@ -125,11 +127,18 @@ struct AgentLimits {
   // When the agent leaves its items have this long, or their own grace if that is less, to end. A
   // spot machine has two minutes, or on some clouds half a one, in all.
   Duration leave_grace = std::chrono::seconds(15);
+  // Then, the last checkpoints of those that have ended are waited for, this long.
+  Duration leave_save = std::chrono::seconds(8);
   // For the last sync of an agent that leaves.
   Duration leave_time = std::chrono::seconds(10);
   // Outputs that cannot be stored for this long are given up, and their items run again: by then
   // another machine may have more luck.
   Duration store_outage = std::chrono::minutes(10);
+  // A checkpoint that changed while it was saved is tried again after this: the item may be done
+  // with it by then.
+  Duration save_again = std::chrono::seconds(5);
+  // The last checkpoint of an attempt is waited for, this long; its slot is free meanwhile.
+  Duration last_save = std::chrono::minutes(10);
 };
 
 // A device that one container has at a time.

@@ -39,7 +39,8 @@ struct Slots::Slot : ContainerEvents {
         share(std::move(a_share)),
         program(std::move(wish.program)),
         timeout(wish.timeout),
-        grace(wish.grace) {}
+        grace(wish.grace),
+        keeps(std::move(wish.keeps)) {}
   ~Slot() override { slots.room_.Return(share); }
   Slot(const Slot&) = delete;
   Slot& operator=(const Slot&) = delete;
@@ -116,11 +117,12 @@ struct Slots::Slot : ContainerEvents {
   const ContainerSpec spec;
   bool once;
   const Room::Share share;
-  ItemRun program;                       // of a loop, until it is open
-  Duration timeout;                      // of its runs; zero: none
-  Duration grace;                        // the same of a loop's program
-  std::optional<FoundContainer> left;    // see above
-  std::unique_ptr<Container> container;  // null while it is being opened, or left
+  ItemRun program;                                 // of a loop, until it is open
+  Duration timeout;                                // of its runs; zero: none
+  Duration grace;                                  // the same of a loop's program
+  std::vector<std::shared_ptr<const void>> keeps;  // longer than the container
+  std::optional<FoundContainer> left;              // see above
+  std::unique_ptr<Container> container;            // null while it is being opened, or left
   // The first one runs, the others wait in the container; of a loop, any of them may run.
   std::deque<Given> runs;
   bool used = false;      // has had a run

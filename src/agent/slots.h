@@ -70,6 +70,8 @@ class Slots {
     ItemRun program = {};   // of a loop
     Duration timeout = {};  // of each run; zero: none
     Duration grace = {};
+    // What its mounts need: it is held while the container is there.
+    std::vector<std::shared_ptr<const void>> keeps = {};
   };
   using IsNeeded = std::function<bool(const Need&)>;
   // Ends the run of a key for this, and its container as soon as that is over; what else is in it

@@ -43,6 +43,7 @@ bool Slots::AdoptOne(Slot& slot, const Adoption& adoption) {
   slot.once = wish.once;
   slot.timeout = wish.timeout;
   slot.grace = wish.grace;
+  slot.keeps = wish.keeps;
   slot.used = true;
   slot.idle_since = slot.measured_at = deps_.loop.Now();
   const FoundContainer found = *std::exchange(slot.left, std::nullopt);

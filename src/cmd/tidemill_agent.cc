@@ -64,6 +64,7 @@ struct Flags {
   std::vector<std::string> devices;
   std::vector<std::string> cloud_registries;
   std::vector<std::string> files;
+  std::string cache;
 };
 
 int Refuse(const std::string& why) {
@@ -185,9 +186,9 @@ Result<AgentOptions> OptionsOf(const Flags& flags, const StateFolder& folder) {
   }
   TIDEMILL_TRY(options.devices, DevicesOf(flags.devices));
   options.shape.devices = CountDevices(options.devices);
-  // Half of what is free is left to what items write.
+  // Half of the disk is for caches, and what items write must have some room too.
   if (struct statvfs disk{}; statvfs(flags.state.c_str(), &disk) == 0) {
-    options.data_bytes = static_cast<std::int64_t>(disk.f_bavail * disk.f_frsize / 2);
+    options.data_bytes = static_cast<std::int64_t>(disk.f_bavail * disk.f_frsize / 4);
   }
   options.disk_trouble = [path = flags.state] { return DiskTrouble(path); };
   options.pass = folder.pass();
@@ -238,9 +239,11 @@ int Run(const Flags& flags) {
   logs.Start();
   RegistryRoles roles(loop, *std::move(role_options));
   const std::unique_ptr<Engine> engine = MakeEngine(flags, loop, **folder, roles);
-  DataThread data(loop, {(*folder)->data(), world, FilesOf(flags)});
+  const auto cache_bytes = flags.cache.empty() ? 0 : ParseSize(flags.cache);
+  if (!cache_bytes) return Refuse("--cache: not a size such as 100GiB");
+  DataThread data(loop, {(*folder)->data(), world, FilesOf(flags), *cache_bytes});
   CodeFolders code(objects, files, (*folder)->code());
-  Agent agent({loop, link, *engine, random, log, logs, **folder, &data, &code}, *options);
+  Agent agent({loop, link, *engine, random, log, logs, **folder, &data, &code, &data}, *options);
   agent.Start();
   TellWhenReady(loop, agent, *options, log);
   bool leaving = false;
@@ -252,8 +255,9 @@ int Run(const Flags& flags) {
   loop.OnSignal({SIGTERM, SIGINT}, [&](int signal) {
     if (std::exchange(leaving, true)) std::_Exit(128 + signal);
     const AgentLimits& limits = options->limits;
-    loop.After(limits.leave_grace + limits.leave_time + std::chrono::seconds(10),
-               [&loop] { loop.Stop(); });
+    loop.After(
+        limits.leave_grace + limits.leave_save + limits.leave_time + std::chrono::seconds(10),
+        [&loop] { loop.Stop(); });
     agent.Leave([&] { logs.FlushAndUpload(stop_when_empty); });
   });
   // For an upgrade: what runs goes on, and the agent that is started next takes it over. Nothing is
@@ -308,6 +312,10 @@ int Main(int argc, char** argv) {
                  "A folder below which inputs and outputs may be file:// URLs, for all jobs of its "
                  "pool; may be given again")
       ->type_name("FOLDER");
+  app.add_option("--cache", flags.cache,
+                 "What the caches of jobs may take of the disk, such as 100GiB; half of what is "
+                 "free if it is not given")
+      ->type_name("SIZE");
   app.add_option("--cloud-registry", flags.cloud_registries,
                  "A registry of images, by another name, to which this machine's role gives a "
                  "login: HOST=aws:REGION or HOST=google; may be given again")

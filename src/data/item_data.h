@@ -26,13 +26,19 @@ class ItemData {
   virtual ~ItemData() = default;
   // As the machine sees them. They are there from then on.
   virtual DataFolders FoldersOf(JobId job) = 0;
-  // Afterwards the inputs are where PathOf says, and there is room for the outputs.
+  // Afterwards the inputs are where PathOf says, there is room for the outputs, and the checkpoint
+  // is as it was last saved, or empty.
   virtual void Fetch(const DataPlace& place, DataWork work, Done<void> done) = 0;
   // The outputs are stored, each whole or not at all; no container can change them any more. May be
   // called again after an error. Nothing may run that knows the place.
   virtual void Store(const DataPlace& place, DataWork work, OutputOwner owner, Done<void> done) = 0;
   // Whether all outputs are there, whoever stored them.
   virtual void Exist(DataWork work, Done<bool> done) = 0;
+  // The attempt's checkpoint is stored as it is now; until then, what was stored before stays.
+  // kConflict: it changed meanwhile, so nothing was stored. One at a time for a place.
+  virtual void Save(const DataPlace& place, CheckpointWork work, Done<void> done) = 0;
+  // Nobody will begin from what was saved by this attempt and by those before it.
+  virtual void DropSaves(const DataPlace& place, CheckpointWork work) = 0;
   // Removes what is there of it; what is being fetched for it ends.
   virtual void Forget(const DataPlace& place) = 0;
   // What an earlier life may have left, and what of it is still in use.

@@ -75,6 +75,9 @@ Result<ItemCommand> CommandPlan::For(const ItemFacts& facts, const FieldReader& 
   TIDEMILL_TRY_VOID(writer.Set("TIDEMILL_ATTEMPT", std::to_string(facts.attempt), run.env));
   TIDEMILL_TRY_VOID(SetPaths("INPUT", facts.inputs, writer, run.env));
   TIDEMILL_TRY_VOID(SetPaths("OUTPUT", facts.outputs, writer, run.env));
+  if (!facts.checkpoint.empty()) {
+    TIDEMILL_TRY_VOID(writer.Set("TIDEMILL_CHECKPOINT", facts.checkpoint, run.env));
+  }
   return run;
 }
 

@@ -27,6 +27,7 @@ struct ItemFacts {
   // By name, as the item sees them.
   std::map<std::string, std::string> inputs = {};
   std::map<std::string, std::string> outputs = {};
+  std::string checkpoint = {};  // the folder; empty: it has none
 };
 
 // What is run for one item.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -32,15 +33,32 @@ struct DataOutput {
   bool operator==(const DataOutput&) const = default;
 };
 
+// What every item of a job needs: fetched once a machine, and read by all.
+struct CacheUse {
+  std::string name;  // under which the items find it; another for each
+  // An object; or, with a slash at its end, all that is below it. No templates.
+  std::string url;
+  bool operator==(const CacheUse&) const = default;
+};
+
 // What is done when somebody else's object is where an output is to be.
 enum class OutputExists : std::uint8_t { kFail, kReplace, kSkip };
+
+// Where the checkpoints of an item are, and who writes there now.
+struct CheckpointWork {
+  std::string url;  // of the item's, with a slash at its end
+  std::int32_t round = 0;
+  std::int32_t attempt = 1;  // in its round
+  std::string writer;        // nobody else has the same
+};
 
 // The data of one attempt.
 struct DataWork {
   std::vector<DataInput> inputs;
   std::vector<DataOutput> outputs;
   OutputExists exists = OutputExists::kFail;
-  bool empty() const { return inputs.empty() && outputs.empty(); }
+  std::optional<CheckpointWork> checkpoint = {};
+  bool empty() const { return inputs.empty() && outputs.empty() && !checkpoint; }
 };
 
 // Where the data of one attempt is on a machine.
@@ -62,9 +80,12 @@ struct OutputOwner {
 struct DataFolders {
   std::string in;
   std::string out;
+  std::string checkpoints = {};
 };
 inline constexpr std::string_view kInInside = "/.tidemill/in";
 inline constexpr std::string_view kOutInside = "/.tidemill/out";
+inline constexpr std::string_view kCheckpointsInside = "/.tidemill/checkpoint";
+inline constexpr std::string_view kCacheInside = "/.tidemill/cache";
 
 // Where an item finds an input, and leaves an output. A file keeps the last part of its URL as its
 // name, so that programs which look at the end of a name see what they expect.

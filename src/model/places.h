@@ -10,6 +10,7 @@
 //
 //   jobs/PROJECT/JOB/logs/...      what its items printed
 //   jobs/PROJECT/JOB/ledger/...    its record, which outlives the database
+//   jobs/PROJECT/JOB/checkpoints/ITEM/...   how far its items were; see data/mover/checkpoints.h
 //   blobs/PROJECT/SHA256           what people have uploaded: code, files
 namespace tidemill {
 

@@ -48,6 +48,8 @@ struct RunSpec {
   std::vector<DataOutput> outputs = {};
   OutputExists output_exists = OutputExists::kFail;
   bool skip_existing = false;  // an item whose outputs are there is not run
+  std::vector<CacheUse> cache = {};
+  std::chrono::milliseconds checkpoint_every{0};  // 0: items have no checkpoints
   // The items' working folder: "blob:SHA256" in a job that is made; in a person's file a folder, or
   // a URL. Empty: the image's own.
   std::string code = {};

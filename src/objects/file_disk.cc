@@ -32,11 +32,6 @@ tl::unexpected<Error> FailErrno(const std::string& doing) {
   return Fail(code, doing + ": " + std::strerror(number));
 }
 
-std::string TagOf(const struct stat& status) {
-  return std::to_string(status.st_ino) + "-" + std::to_string(status.st_mtim.tv_sec) + "." +
-         std::to_string(status.st_mtim.tv_nsec) + "-" + std::to_string(status.st_size);
-}
-
 ObjectMarks MarksOf(int fd) {
   std::string names(kMarksBytes, '\0');
   const ssize_t size = flistxattr(fd, names.data(), names.size());
@@ -73,7 +68,7 @@ Result<Opened> OpenFile(const std::string& path, const std::string& key) {
   if (!S_ISREG(status.st_mode)) return Fail(Code::kNotFound, key + ": not a file");
   opened.info = {.key = key,
                  .size_bytes = status.st_size,
-                 .tag = TagOf(status),
+                 .tag = FileTagOf(status),
                  .marks = MarksOf(opened.fd.get())};
   return opened;
 }
@@ -85,6 +80,11 @@ Result<void> SyncFolder(const fs::path& folder) {
 }
 
 }  // namespace
+
+std::string FileTagOf(const struct stat& status) {
+  return std::to_string(status.st_ino) + "-" + std::to_string(status.st_mtim.tv_sec) + "." +
+         std::to_string(status.st_mtim.tv_nsec) + "-" + std::to_string(status.st_size);
+}
 
 Result<std::string> FilePathOf(const std::string& root, const std::string& key) {
   TIDEMILL_TRY_VOID(CheckKey(key));

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <sys/stat.h>
+
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -20,6 +22,9 @@ inline constexpr std::string_view kFilePartPrefix = ".tidemill-part-";
 // The path of an object. kInvalid: its key has an empty part, ".", "..", or one of our own names
 // for files that are not whole.
 Result<std::string> FilePathOf(const std::string& root, const std::string& key);
+
+// Another content has another.
+std::string FileTagOf(const struct stat& status);
 
 Result<ObjectInfo> HeadFile(const std::string& path, const std::string& key);
 Result<ObjectPart> ReadFilePart(const std::string& path, const std::string& key,

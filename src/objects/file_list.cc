@@ -124,7 +124,7 @@ class Walk {
   void AddFile(const std::string& key) {
     struct stat status{};
     if (stat((root_ + "/" + key).c_str(), &status) != 0 || !HasRoom()) return;
-    page_.objects.push_back({.key = key, .size_bytes = status.st_size});
+    page_.objects.push_back({.key = key, .size_bytes = status.st_size, .tag = FileTagOf(status)});
     last_ = key;
   }
 

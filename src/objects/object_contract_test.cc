@@ -15,7 +15,19 @@ TEST_P(ObjectStoreTest, GivesBackWhatItStores) {
   TIDEMILL_EXPECT_OK(Put("a/b.txt", "other text"));
   EXPECT_EQ(Get("a/b.txt").value(), "other text");
   EXPECT_NE(Head("a/b.txt")->tag, info->tag);
+  EXPECT_FALSE(info->tag.empty());
   EXPECT_TRUE(Head("a/b.txt")->marks.empty());
+}
+
+TEST_P(ObjectStoreTest, AListHasTheTagsOfWhatIsThere) {
+  TIDEMILL_EXPECT_OK(Put("t/a", "hello"));
+  const auto before = List({.prefix = "t/"});
+  TIDEMILL_EXPECT_OK(Put("t/a", "other"));
+  const auto after = List({.prefix = "t/"});
+  ASSERT_EQ(before->objects.size(), 1U);
+  EXPECT_FALSE(before->objects[0].tag.empty());
+  EXPECT_NE(before->objects[0].tag, after->objects[0].tag);
+  EXPECT_EQ(List({.prefix = "t/"})->objects[0].tag, after->objects[0].tag);
 }
 
 TEST_P(ObjectStoreTest, StoresNothingAtAllToo) {

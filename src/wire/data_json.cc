@@ -20,10 +20,6 @@ constexpr std::size_t kDataMost = 32;
 
 using Urls = std::map<std::string, std::string>;
 
-bool IsScheme(std::string_view text) {
-  return text.starts_with("s3://") || text.starts_with("gs://") || text.starts_with("file:///");
-}
-
 Result<std::string> UrlOf(const Value& value, const Path& path) {
   if (!value.is_string()) return Wrong(path, "must be a URL such as \"s3://bucket/{item}\"");
   const std::string& url = value.get_ref<const std::string&>();
@@ -74,7 +70,7 @@ Result<void> CheckUrl(std::string_view url, const RunSpec& run, const Path& path
 // The place of an output is the spec's word: an item may choose a name, not a bucket.
 Result<void> CheckOutputUrl(std::string_view url, const Path& path) {
   const std::size_t bucket = url.find("://") + 3;
-  const std::size_t slash = IsScheme(url) ? url.find('/', bucket) : url.npos;
+  const std::size_t slash = IsDataUrl(url) ? url.find('/', bucket) : url.npos;
   const bool has_bucket = slash > bucket || url.starts_with("file:");
   if (slash == url.npos || !has_bucket || url.substr(0, slash).find('{') != url.npos) {
     return Wrong(path, "must begin with s3://BUCKET/, gs://BUCKET/ or file:///");
@@ -107,6 +103,10 @@ Result<OutputExists> ReadExists(const Fields& spec) {
 
 }  // namespace
 
+bool IsDataUrl(std::string_view text) {
+  return text.starts_with("s3://") || text.starts_with("gs://") || text.starts_with("file:///");
+}
+
 Result<void> ReadData(const Fields& spec, RunSpec& run) {
   TIDEMILL_TRY(Urls inputs, ReadUrls(spec, "input"));
   TIDEMILL_TRY(Urls outputs, ReadUrls(spec, "output"));
@@ -114,7 +114,7 @@ Result<void> ReadData(const Fields& spec, RunSpec& run) {
   for (auto& [name, url] : inputs) {
     const Path path = name.empty() ? in_input : Path{&in_input, name, 0};
     TIDEMILL_TRY_VOID(CheckUrl(url, run, path));
-    if (!IsScheme(url) && !url.starts_with('{')) {
+    if (!IsDataUrl(url) && !url.starts_with('{')) {
       return Wrong(path, "must begin with s3://, gs:// or file:///, or be \"{item}\"");
     }
     run.inputs.push_back({name, std::move(url)});

@@ -2,6 +2,8 @@
 #pragma once
 // For the .cc files of wire only, as is json.h.
 
+#include <string_view>
+
 #include "base/result.h"
 #include "model/spec.h"
 #include "wire/json.h"
@@ -16,5 +18,8 @@ namespace tidemill::json {
 //   output: "s3://bucket/out/{item.stem}/"            a folder
 //   output: "s3://bucket/out/{item.stem}/*.png"       what matches of a folder
 Result<void> ReadData(const Fields& spec, RunSpec& run);
+
+// Begins with s3://, gs:// or file:///.
+bool IsDataUrl(std::string_view text);
 
 }  // namespace tidemill::json

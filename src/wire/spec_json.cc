@@ -15,6 +15,7 @@
 #include "wire/nearest.h"
 #include "wire/secret_uses.h"
 #include "wire/spec_code.h"
+#include "wire/spec_keeps.h"
 #include "wire/spec_needs.h"
 #include "wire/spec_value.h"
 
@@ -239,6 +240,11 @@ Result<RunSpec> ReadRun(const Fields& spec) {
   TIDEMILL_TRY(run.grace, json::ReadTime(spec, "grace", grace));
   TIDEMILL_TRY(run.mode, ReadMode(spec));
   TIDEMILL_TRY_VOID(json::ReadData(spec, run));
+  TIDEMILL_TRY(run.cache, json::ReadCache(spec));
+  TIDEMILL_TRY(run.checkpoint_every, json::ReadCheckpoint(spec));
+  if (run.mode == Mode::kLoop && run.checkpoint_every.count() > 0) {
+    return Wrong(spec.In("checkpoint"), "a loop program has none: its items share one process");
+  }
   TIDEMILL_TRY_VOID(CheckTemplates(run, spec));
   return run;
 }
@@ -270,11 +276,11 @@ Result<ParsedSpec> json::ReadSpec(const Value& value, const Path& path) {
   if (parsed.job.document.size() > limits::kSpecBytes) {
     return Wrong(path, "is more than " + std::to_string(limits::kSpecBytes) + " bytes");
   }
-  TIDEMILL_TRY_VOID(
-      fields.Only({"name",          "image",  "image_login", "command",   "entrypoint", "env",
-                   "secrets",       "params", "labels",      "resources", "timeout",    "grace",
-                   "retries",       "retry",  "canary",      "mode",      "input",      "output",
-                   "output_exists", "skip",   "code",        "workdir",   "paths"}));
+  TIDEMILL_TRY_VOID(fields.Only(
+      {"name",    "image",  "image_login", "command",   "entrypoint",    "env",     "secrets",
+       "params",  "labels", "resources",   "timeout",   "grace",         "retries", "retry",
+       "canary",  "mode",   "input",       "output",    "output_exists", "skip",    "code",
+       "workdir", "paths",  "cache",       "checkpoint"}));
   TIDEMILL_TRY(parsed.job.name, ReadJobName(fields));
   TIDEMILL_TRY(parsed.run, ReadRun(fields));
   TIDEMILL_TRY(parsed.paths, json::ReadPaths(fields));

@@ -92,7 +92,7 @@ TEST(SpecJson, AnUnknownFieldIsNamedWithTheNearest) {
             "'command' 'entrypoint' "
             "'env' 'secrets' 'params' 'labels' 'resources' 'timeout' 'grace' 'retries' 'retry' "
             "'canary' 'mode' 'input' 'output' 'output_exists' 'skip' 'code' "
-            "'workdir' 'paths'");
+            "'workdir' 'paths' 'cache' 'checkpoint'");
 }
 
 TEST(SpecJson, DataIsAUrlOrSeveralByName) {

@@ -19,9 +19,11 @@ KEYS = {"ROOT_ACCESS_KEY": "test", "ROOT_SECRET_KEY": "test-secret"}
 class S3:
     """Its buckets are folders: tests look at the files of objects there."""
 
-    def __init__(self, folder: pathlib.Path):
+    def __init__(self, folder: pathlib.Path, logs: bool = False):
         self.folder = folder / "s3"
         self.folder.mkdir()
+        self.log = folder / "s3.log"  # one line a request, if it logs
+        self._logs = logs
         self.port = free_port()
         self._program = build(VERSITYGW)
         self._process = None
@@ -58,6 +60,7 @@ class S3:
 
     def start(self) -> "S3":
         command = [str(self._program), "--port", f"127.0.0.1:{self.port}", "--quiet"]
+        command += ["--access-log", str(self.log)] if self._logs else []
         self._process = subprocess.Popen(
             [*command, "posix", str(self.folder)],
             env=dict(os.environ, **KEYS),

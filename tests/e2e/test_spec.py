@@ -32,7 +32,7 @@ Yaml12.yaml_implicit_resolvers = {
 @pytest.fixture
 def submit(env):
     """Gives the status and, if it was refused, why."""
-    server = env.server()
+    server = env.server("--objects", f"file://{env.folder}/objects")
 
     def call(spec):
         request = {"spec": spec} if "name" in spec else {"name": "a", "spec": spec}
@@ -104,7 +104,7 @@ def test_the_schemas_own_examples_are_right(submit):
 
 def test_every_example_of_the_page_is_taken(submit):
     examples = re.findall(r"^```yaml\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
-    assert len(examples) == 9
+    assert len(examples) == 11
     for text in examples:
         spec = yaml.load(text, Yaml12)
         JOB.validate(spec)

@@ -1,12 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "data/mover/mover.h"
 
-#include <fcntl.h>
-#include <unistd.h>
-
-#include <cerrno>
-#include <cstring>
-#include <filesystem>
 #include <utility>
 #include <vector>
 
@@ -16,56 +10,11 @@
 #include "wire/output_json.h"
 
 namespace tidemill {
-namespace {
-
-// Of one attempt; many attempts are under way beside it.
-constexpr std::size_t kFilesAtOnce = 8;
-// Of a folder that is an input.
-constexpr std::size_t kInputFilesMost = 100'000;
-
-Error Named(const std::string& url, Error error) {
-  error.reason = url + ": " + error.reason;
-  return error;
-}
-
-// What is left of a write that was cut short.
-Result<void> WriteAll(int fd, const std::string& path, std::string_view bytes) {
-  while (!bytes.empty()) {
-    const ssize_t wrote = write(fd, bytes.data(), bytes.size());
-    if (wrote < 0 && errno == EINTR) continue;
-    if (wrote < 0) return DiskError(path, errno);
-    bytes.remove_prefix(static_cast<std::size_t>(wrote));
-  }
-  return {};
-}
-
-ObjectBody BodyOf(const std::shared_ptr<const Fd>& file, std::int64_t size_bytes) {
-  ObjectBody body;
-  body.size_bytes = size_bytes;
-  body.read = [file](std::int64_t offset, std::size_t size) -> Result<std::string> {
-    std::string bytes(size, '\0');
-    std::size_t got = 0;
-    while (got < size) {
-      const ssize_t more = pread(file->get(), bytes.data() + got, size - got,
-                                 offset + static_cast<std::int64_t>(got));
-      if (more < 0 && errno == EINTR) continue;
-      if (more <= 0) {
-        return Fail(Code::kInvalid, more == 0 ? "an output has become shorter"
-                                              : "an output: " + std::string(std::strerror(errno)));
-      }
-      got += static_cast<std::size_t>(more);
-    }
-    return bytes;
-  };
-  return body;
-}
-
-}  // namespace
 
 struct DataMover::Fetching {
   DataPlace place;
   DataWork work;
-  std::vector<Wanted> files = {};
+  std::vector<RemoteFile> files = {};
   DataFolders folders = {};
   std::int64_t bytes = 0;  // on the disk so far
   bool over = false;       // nobody wants it any more
@@ -78,7 +27,7 @@ struct DataMover::Storing {
   std::string folder = {};
 };
 
-DataMover::DataMover(std::string root, Find find)
+DataMover::DataMover(std::string root, FindObject find)
     : places_(std::move(root)),
       find_(std::move(find)),
       held_(std::make_shared<std::atomic<std::int64_t>>(0)) {}
@@ -96,7 +45,7 @@ void DataMover::Fetch(const DataPlace& place, DataWork work, Done<void> done) {
   Several::Run(
       fetching->work.inputs.size(), kFilesAtOnce,
       [this, fetching](std::size_t i, Several::Done listed) {
-        List(fetching, i, "", std::move(listed));
+        List(fetching, fetching->work.inputs[i], std::move(listed));
       },
       [this, fetching, done = std::move(done)](Result<void> listed) {
         if (!listed) return done(std::move(listed));
@@ -109,69 +58,35 @@ void DataMover::Fetch(const DataPlace& place, DataWork work, Done<void> done) {
       });
 }
 
-// Finds the objects of an input, page by page.
-void DataMover::List(std::shared_ptr<Fetching> fetching, std::size_t input, std::string next,
+void DataMover::List(const std::shared_ptr<Fetching>& fetching, const DataInput& input,
                      Done<void> done) {
-  const DataInput& asked = fetching->work.inputs[input];
-  const std::string path = PathOf(fetching->folders, fetching->place, asked);
-  if (!asked.url.ends_with('/')) {
-    fetching->files.push_back({asked.url, path});
+  const std::string path = PathOf(fetching->folders, fetching->place, input);
+  if (!input.url.ends_with('/')) {
+    fetching->files.push_back({input.url, path});
     return done({});
   }
-  auto found = find_(asked.url);
-  if (!found) return done(tl::unexpected(Named(asked.url, std::move(found).error())));
-  ListOptions options;
-  options.prefix = found->key;
-  options.next = std::move(next);
-  const std::size_t prefix = options.prefix.size();
-  found->store->List(options, [this, fetching, input, path, prefix,
-                               done = std::move(done)](Result<ListPage> page) {
-    const DataInput& folder = fetching->work.inputs[input];
-    if (!page) return done(tl::unexpected(Named(folder.url, std::move(page).error())));
-    for (const ObjectInfo& object : page->objects) {
-      const std::string name = object.key.substr(prefix);
-      if (name.empty() || name.ends_with('/')) continue;  // a marker of the folder itself
-      if (auto good = FilePathBelow(path, name)) {
-        fetching->files.push_back({folder.url + name, *std::move(good)});
-      } else {
-        return done(tl::unexpected(Named(folder.url + name, std::move(good).error())));
-      }
-    }
-    if (fetching->files.size() > kInputFilesMost) {
-      return done(Fail(Code::kInvalid, folder.url + ": has more than " +
-                                           std::to_string(kInputFilesMost) + " objects"));
-    }
-    if (!page->next.empty()) return List(fetching, input, page->next, done);
-    if (fetching->files.empty()) {
-      return done(Fail(Code::kNotFound, folder.url + ": there is nothing below it"));
-    }
-    done({});
-  });
+  ListRemote(find_, input.url, path,
+             [fetching, done = std::move(done)](Result<std::vector<RemoteFile>> files) {
+               if (!files) return done(tl::unexpected(std::move(files).error()));
+               std::vector<RemoteFile>& all = fetching->files;
+               all.insert(all.end(), files->begin(), files->end());
+               done({});
+             });
 }
 
-void DataMover::Download(std::shared_ptr<Fetching> fetching, const Wanted& wanted,
+void DataMover::Download(const std::shared_ptr<Fetching>& fetching, const RemoteFile& file,
                          Done<void> done) {
-  if (fetching->over) return done(Fail(Code::kLost, "nobody wants it any more"));
-  auto found = find_(wanted.url);
-  if (!found) return done(tl::unexpected(Named(wanted.url, std::move(found).error())));
-  std::error_code error;
-  std::filesystem::create_directories(std::filesystem::path(wanted.path).parent_path(), error);
-  const auto file = std::make_shared<Fd>(
-      open(wanted.path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0644));
-  if (!*file) return done(DiskError(wanted.path, errno));
-  found->store->Get(
-      found->key, {},
-      [fetching, file, path = wanted.path, held = held_](std::string_view bytes) -> Result<void> {
-        if (fetching->over) return Fail(Code::kLost, "nobody wants it any more");
-        TIDEMILL_TRY_VOID(WriteAll(file->get(), path, bytes));
-        fetching->bytes += std::ssize(bytes);
-        *held += std::ssize(bytes);
-        return {};
-      },
-      [url = wanted.url, file, done = std::move(done)](Result<ObjectInfo> got) {
-        if (!got) return done(tl::unexpected(Named(url, std::move(got).error())));
-        done({});
-      });
+  const auto on_bytes = [fetching, held = held_](std::int64_t bytes) -> Result<void> {
+    if (fetching->over) return Fail(Code::kLost, "nobody wants it any more");
+    fetching->bytes += bytes;
+    *held += bytes;
+    return {};
+  };
+  if (auto wanted = on_bytes(0); !wanted) return done(std::move(wanted));
+  FetchRemote(find_, file, on_bytes, [done = std::move(done)](const Result<ObjectInfo>& got) {
+    if (!got) return done(tl::unexpected(got.error()));
+    done({});
+  });
 }
 
 void DataMover::Forget(const DataPlace& place) {
@@ -206,7 +121,7 @@ void DataMover::StoreOutput(std::shared_ptr<Storing> storing, std::size_t number
   auto files = FindOutput(storing->folder, output);
   if (!files) return done(tl::unexpected(std::move(files).error()));
   auto found = find_(output.url);
-  if (!found) return done(tl::unexpected(Named(output.url, std::move(found).error())));
+  if (!found) return done(tl::unexpected(NamedError(output.url, std::move(found).error())));
   ObjectStore& store = *found->store;
   const bool is_file = output.kind == DataOutput::Kind::kFile;
   const std::string folder = found->key + (is_file ? "" : storing->owner.attempt + "/");
@@ -215,7 +130,7 @@ void DataMover::StoreOutput(std::shared_ptr<Storing> storing, std::size_t number
     const OutputFile& file = (*list)[i];
     auto fd = OpenOutput(storing->folder, file);
     if (!fd) return stored(tl::unexpected(std::move(fd).error()));
-    ObjectBody body = BodyOf(std::make_shared<const Fd>(*std::move(fd)), file.size_bytes);
+    ObjectBody body = FileBody(std::make_shared<const Fd>(*std::move(fd)), file.size_bytes);
     // Of a folder nobody else has this name.
     if (!is_file) return store.Put(folder + file.name, std::move(body), {}, std::move(stored));
     PutOwned owned{.key = folder, .body = std::move(body), .owner = storing->owner};
@@ -235,8 +150,8 @@ void DataMover::StoreOutput(std::shared_ptr<Storing> storing, std::size_t number
 void DataMover::PutPointer(std::shared_ptr<Storing> storing, const DataOutput& output,
                            std::string text, Done<void> done) {
   auto found = find_(output.url);
-  if (!found) return done(tl::unexpected(Named(output.url, std::move(found).error())));
-  PutOwned owned{.key = found->key.append(kPointerName), .body = tidemill::BodyOf(std::move(text))};
+  if (!found) return done(tl::unexpected(NamedError(output.url, std::move(found).error())));
+  PutOwned owned{.key = found->key.append(kPointerName), .body = BodyOf(std::move(text))};
   owned.content_type = "application/json";
   owned.owner = storing->owner;
   owned.exists = storing->work.exists;

@@ -9,7 +9,7 @@
 
 #include "data/item_data.h"
 #include "data/mover/places.h"
-#include "objects/object_store.h"
+#include "data/mover/remote_files.h"
 
 namespace tidemill {
 
@@ -19,14 +19,8 @@ class DataMover {
  public:
   template <typename T>
   using Done = std::function<void(Result<T>)>;
-  struct Found {
-    ObjectStore* store = nullptr;
-    std::string key = {};
-  };
-  // The store of a URL, which outlives this, and the key in it.
-  using Find = std::function<Result<Found>(std::string_view url)>;
 
-  DataMover(std::string root, Find find);
+  DataMover(std::string root, FindObject find);
 
   // As those of ItemData; `done` may be called from inside.
   void Fetch(const DataPlace& place, DataWork work, Done<void> done);
@@ -40,20 +34,16 @@ class DataMover {
  private:
   struct Fetching;
   struct Storing;
-  struct Wanted {
-    std::string url;
-    std::string path;
-  };
 
-  void List(std::shared_ptr<Fetching> fetching, std::size_t input, std::string next,
-            Done<void> done);
-  void Download(std::shared_ptr<Fetching> fetching, const Wanted& wanted, Done<void> done);
+  // Finds the objects of an input.
+  void List(const std::shared_ptr<Fetching>& fetching, const DataInput& input, Done<void> done);
+  void Download(const std::shared_ptr<Fetching>& fetching, const RemoteFile& file, Done<void> done);
   void StoreOutput(std::shared_ptr<Storing> storing, std::size_t output, Done<void> done);
   void PutPointer(std::shared_ptr<Storing> storing, const DataOutput& output, std::string text,
                   Done<void> done);
 
   const DataPlaces places_;
-  const Find find_;
+  const FindObject find_;
   const std::shared_ptr<std::atomic<std::int64_t>> held_;
   // What is fetched, or has been, and is not forgotten.
   std::map<DataPlace, std::shared_ptr<Fetching>> fetched_;

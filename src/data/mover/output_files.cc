@@ -34,6 +34,11 @@ tl::unexpected<Error> Wrong(const std::string& path, const std::string& why) {
   return Fail(Code::kInvalid, "its output '" + path.substr(0, 200) + "' " + why);
 }
 
+// Only where a program still writes.
+tl::unexpected<Error> Vanished(const std::string& path) {
+  return Fail(Code::kConflict, "'" + path.substr(0, 200) + "' vanished while it was looked at");
+}
+
 std::string KindOf(const struct stat& status) {
   if (S_ISLNK(status.st_mode)) return "is a symbolic link";
   if (S_ISFIFO(status.st_mode)) return "is a FIFO";
@@ -66,6 +71,7 @@ class Walk {
   Result<void> Enter(const std::string& path, const std::string& name, int depth) {
     if (depth > kOutputDepthMost) return Wrong(path, "is too deep");
     Fd fd = OpenBeneath(folder_, path, kToRead | O_DIRECTORY);
+    if (!fd && errno == ENOENT) return Vanished(path);
     if (!fd) return Wrong(path, "cannot be read: " + std::string(std::strerror(errno)));
     const std::unique_ptr<DIR, int (*)(DIR*)> listing(fdopendir(fd.get()), &closedir);
     if (!listing) return Wrong(path, "cannot be read");
@@ -86,7 +92,7 @@ class Walk {
                     const std::string& last, int depth) {
     struct stat status{};
     if (fstatat(folder, last.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) {
-      return Wrong(path, std::strerror(errno));
+      return errno == ENOENT ? Vanished(path) : Wrong(path, std::strerror(errno));
     }
     if (S_ISDIR(status.st_mode)) return Enter(path, name, depth + 1);
     const bool wanted = output_.kind != DataOutput::Kind::kGlob || MatchesGlob(output_.glob, last);
@@ -132,6 +138,18 @@ Result<std::vector<OutputFile>> FindOutput(const std::string& folder, const Data
   }
   TIDEMILL_TRY(const std::int64_t size, SizeOf(status, path));
   return std::vector<OutputFile>{{path, "", size}};
+}
+
+Result<std::vector<OutputFile>> FindFiles(const std::string& folder) {
+  const Fd fd(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW));
+  if (!fd) return Fail(Code::kInvalid, "its folder is gone");
+  const DataOutput all{.name = {}, .kind = DataOutput::Kind::kFolder, .url = {}, .glob = {}};
+  auto files = Walk(fd.get(), all).Run(".");
+  if (files) return files;
+  constexpr std::string_view kOutput = "its output ";
+  Error error = std::move(files).error();
+  if (error.reason.starts_with(kOutput)) error.reason.erase(0, kOutput.size());
+  return tl::unexpected(std::move(error));
 }
 
 Result<Fd> OpenOutput(const std::string& folder, const OutputFile& file) {

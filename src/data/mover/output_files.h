@@ -29,6 +29,10 @@ inline constexpr int kOutputDepthMost = 32;
 // neither a plain file nor a folder; the reason is for people.
 Result<std::vector<OutputFile>> FindOutput(const std::string& folder, const DataOutput& output);
 
+// All files of a folder, of which there may be none. It may be changing: then what is said here may
+// be over already. kConflict: something vanished.
+Result<std::vector<OutputFile>> FindFiles(const std::string& folder);
+
 // To be read, and only that. kInvalid: it is no plain file, or has another size by now.
 Result<Fd> OpenOutput(const std::string& folder, const OutputFile& file);
 

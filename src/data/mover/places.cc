@@ -21,6 +21,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr const char* kParts[] = {"in", "out", "done", "checkpoint", "restore"};
 constexpr mode_t kReadByAll = 0755;
 // The item may be any user of its container.
 constexpr mode_t kWrittenByAll = 0777;
@@ -79,15 +80,15 @@ std::string DataPlaces::PathOf(const DataPlace& place, const char* what) const {
 
 DataFolders DataPlaces::FoldersOf(JobId job) const {
   const std::string folder = root_ + "/" + std::to_string(job.number);
-  return {folder + "/in", folder + "/out"};
+  return {folder + "/in", folder + "/out", folder + "/checkpoint"};
 }
 
 Result<DataFolders> DataPlaces::MakeJob(JobId job) const {
   const std::string folder = root_ + "/" + std::to_string(job.number);
   TIDEMILL_TRY_VOID(MakeFolder(root_, 0700));
   TIDEMILL_TRY_VOID(MakeFolder(folder, kReadByAll));
-  for (const char* each : {"/in", "/out", "/done"}) {
-    TIDEMILL_TRY_VOID(MakeFolder(folder + each, kReadByAll));
+  for (const std::string each : kParts) {
+    TIDEMILL_TRY_VOID(MakeFolder(folder + "/" + each, kReadByAll));
   }
   return FoldersOf(job);
 }
@@ -121,8 +122,31 @@ Result<std::string> DataPlaces::TakeOutputs(const DataPlace& place) const {
   return Fail(Code::kInvalid, "the folder of its outputs is gone");
 }
 
+Result<std::string> DataPlaces::MakeRestore(const DataPlace& place) const {
+  const std::string path = PathOf(place, "restore");
+  RemoveTree(path);
+  TIDEMILL_TRY_VOID(MakeFolder(path, kWrittenByAll));
+  return path;
+}
+
+// Owners are not kept: the item may be any user.
+Result<void> DataPlaces::ShowRestored(const DataPlace& place) const {
+  constexpr fs::perms kFile = static_cast<fs::perms>(0666);
+  constexpr fs::perms kFolder = static_cast<fs::perms>(kWrittenByAll);
+  const std::string from = PathOf(place, "restore");
+  std::error_code error;
+  for (fs::recursive_directory_iterator walk(from, error), end; !error && walk != end;
+       walk.increment(error)) {
+    fs::permissions(walk->path(), walk->is_directory() ? kFolder : kFile, error);
+  }
+  if (error) return DiskError(from, error.value());
+  const std::string to = CheckpointOf(place);
+  if (rename(from.c_str(), to.c_str()) != 0) return DiskError(to, errno);
+  return {};
+}
+
 void DataPlaces::Remove(const DataPlace& place) const {
-  for (const char* each : {"in", "out", "done"}) {
+  for (const char* each : kParts) {
     const std::string path = PathOf(place, each);
     struct stat status{};
     if (lstat(path.c_str(), &status) != 0) continue;
@@ -138,15 +162,16 @@ void DataPlaces::KeepOnly(const ItemData::Left& left) const {
   for (const std::uint64_t job : NumbersIn(root_)) {
     const JobId id{static_cast<std::int64_t>(job)};
     const std::string folder = root_ + "/" + std::to_string(job);
-    for (const char* each : {"/in", "/out", "/done"}) {
-      for (const std::uint64_t number : NumbersIn(folder + each)) {
+    for (const std::string each : kParts) {
+      for (const std::uint64_t number : NumbersIn(folder + "/" + each)) {
         const DataPlace place{id, number};
         if (number < left.below && !left.places.contains(place)) Remove(place);
       }
     }
     // A container may have mounted them, even if they are empty just now.
     if (left.jobs.contains(id)) continue;
-    for (const char* each : {"/in", "/out", "/done", ""}) rmdir((folder + each).c_str());
+    for (const std::string each : kParts) rmdir((folder + "/" + each).c_str());
+    rmdir(folder.c_str());
   }
 }
 

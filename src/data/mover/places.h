@@ -15,6 +15,8 @@ namespace tidemill {
 //   ROOT/JOB/in/NUMBER/    inputs; only we write, and containers of the job read
 //   ROOT/JOB/out/NUMBER/   outputs, as the item leaves them; anything may be in it
 //   ROOT/JOB/done/NUMBER/  the same when the item has ended: no container sees it
+//   ROOT/JOB/checkpoint/NUMBER/   what is saved of it; containers of the job write
+//   ROOT/JOB/restore/NUMBER/      the same until it is put back whole: no container sees it
 //
 // Blocks. One thread at a time.
 class DataPlaces {
@@ -28,6 +30,11 @@ class DataPlaces {
   Result<void> Make(const DataPlace& place, const DataWork& work) const;
   // From now on no container sees its outputs: the folder where they are. OK if it was done before.
   Result<std::string> TakeOutputs(const DataPlace& place) const;
+  // An empty folder that no container sees, for what is put back.
+  Result<std::string> MakeRestore(const DataPlace& place) const;
+  // From now on the items see what is in it. All may write to all of it.
+  Result<void> ShowRestored(const DataPlace& place) const;
+  std::string CheckpointOf(const DataPlace& place) const { return PathOf(place, "checkpoint"); }
   void Remove(const DataPlace& place) const;
   void KeepOnly(const ItemData::Left& left) const;
 

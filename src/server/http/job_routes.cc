@@ -14,6 +14,7 @@
 #include "server/http/query.h"
 #include "server/http/with_job.h"
 #include "wire/job_json.h"
+#include "wire/spec_json.h"
 
 namespace tidemill {
 namespace {
@@ -50,8 +51,18 @@ void MakeJob(ApiState& state, NewJob job, std::string note, const std::shared_pt
                       }));
 }
 
+bool HasCheckpoints(const JobSpec& spec) {
+  const auto parsed = ParseSpec(spec.document);
+  return parsed && parsed->run.checkpoint_every.count() > 0;
+}
+
 void Create(ApiState& state, Call call) {
   auto job = ParseNewJob(call.request.body);
+  if (job && state.options.objects == nullptr && HasCheckpoints(job->spec)) {
+    job = Fail(Code::kInvalid,
+               "spec.checkpoint: this deployment keeps no checkpoints: give its servers an object "
+               "store, with --objects");
+  }
   if (!job) return call.respond(ProblemAnswer(job.error()));
   job->project = call.project;
   if (job->key.empty()) job->key = ToString(state.random.NewId<Id<struct KeyTag>>());
