@@ -79,7 +79,7 @@ struct Slots::Slot : ContainerEvents {
   void OnEnd(const ItemEnd& end) override {
     const auto found = Find(end.number);
     TIDEMILL_CHECK(found != runs.end());
-    const Given given = std::move(*found);
+    const Given given = *found;
     runs.erase(found);
     if (runs.empty()) idle_since = slots.deps_.loop.Now();
     Slots& owner = slots;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What decodes encodes to the same bytes; how a stream is cut changes nothing; limits hold.
-// sources: frame/frame.cc frame/run.cc frame/text.cc
+// sources: frame/frame.cc frame/json.cc frame/run.cc frame/text.cc
 #include <cstdlib>
 
 #include "frame/frame.h"

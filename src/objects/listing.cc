@@ -57,10 +57,11 @@ void Listing::Ask(const PiecePtr& piece) {
         if (gone.expired()) return;
         piece->asking = false;
         --under_way_;
-        Result<void> taken;
-        if (page) taken = Take(*piece, *std::move(page));
-        if (!page) failed_ = page.error();
-        if (!taken) failed_ = taken.error();
+        if (!page) {
+          failed_ = page.error();
+        } else if (const auto taken = Take(*piece, *std::move(page)); !taken) {
+          failed_ = taken.error();
+        }
         Pump();
       });
 }

@@ -190,7 +190,7 @@ void Packs::FetchDirectory(const PackRef& pack, const Table& table, const Cost& 
                   if (!*read) return done(tl::unexpected(Damaged(pack, read->error())));
                   const std::size_t bytes = (*read)->size() * 2 * sizeof(PackEntry);
                   Directory shared =
-                      std::make_shared<const std::vector<PackEntry>>(**std::move(read));
+                      std::make_shared<const std::vector<PackEntry>>(*std::move(*read));
                   Keep(pack.key, bytes).directory = shared;
                   done(std::move(shared));
                 });
