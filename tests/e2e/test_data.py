@@ -175,7 +175,7 @@ def test_kills_at_random_moments_leave_whole_outputs(env, fleet, s3):
     chance = random.Random(seed)
     bucket = s3.bucket("data")
     http = env.server("--objects", "s3://data/tidemill").http
-    count = 80 * KILLS
+    count = 120 * KILLS
     names = [f"n{i}" for i in range(count)]
     put_inputs(bucket, names)
     agents = [fleet(name, "--cpus", "1") for name in ("m1", "m2")]
@@ -195,7 +195,7 @@ def test_kills_at_random_moments_leave_whole_outputs(env, fleet, s3):
         names,
     )
     for _ in range(KILLS):
-        time.sleep(chance.uniform(0.2, 1.2))
+        time.sleep(chance.uniform(0.1, 0.8))
         assert show(http, job)["state"] == "active", "there is nothing left to be spoiled"
         if chance.random() < 0.5:
             agent = chance.choice(agents)

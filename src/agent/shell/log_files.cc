@@ -194,8 +194,14 @@ void LogFiles::OnAge() {
 }
 
 void LogFiles::FlushSoon() {
-  if (writing_ || gather_timer_ != TimerId::kNone) return;
-  gather_timer_ = deps_.loop.After(limits_.gather, [this] {
+  if (writing_) return;
+  const bool is_much = pending_bytes_ >= limits_.gather_bytes;
+  if (gather_timer_ != TimerId::kNone) {
+    if (!is_much || gather_is_over_) return;
+    deps_.loop.Cancel(gather_timer_);
+  }
+  gather_is_over_ = is_much;
+  gather_timer_ = deps_.loop.After(is_much ? Duration{} : limits_.gather, [this] {
     gather_timer_ = TimerId::kNone;
     if (!writing_) WriteNow();
   });

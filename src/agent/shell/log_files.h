@@ -34,8 +34,10 @@ struct LogLimits {
   Duration quiet_age = std::chrono::seconds(2);
   // The same as pack_age while somebody reads the job's logs as they come.
   Duration followed_age = std::chrono::milliseconds(700);
-  // Pieces wait this long for others to be written with them.
+  // Pieces wait this long for others to be written with them,
   Duration gather = std::chrono::milliseconds(100);
+  // unless there are so many bytes already: who writes much would soon be at pending_bytes.
+  std::size_t gather_bytes = 1 << 20;
   LogUpload::Limits upload = {};
 };
 
@@ -126,6 +128,7 @@ class LogFiles : public ItemLogs {
   std::size_t pending_bytes_ = 0;
   bool writing_ = false;
   TimerId gather_timer_ = TimerId::kNone;
+  bool gather_is_over_ = false;  // the timer is due at once
   TimerId age_timer_ = TimerId::kNone;
   TimePoint age_due_ = TimePoint::max();
   std::function<void()> flushed_;

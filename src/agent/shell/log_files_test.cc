@@ -289,6 +289,18 @@ TEST_F(LogFilesTest, CutsAnAttemptThatWritesTooMuchAndSaysSo) {
   EXPECT_EQ(pieces[3].part.missing, 10U);
 }
 
+TEST_F(LogFilesTest, MuchIsWrittenAtOnceAndLittleIsGathered) {
+  limits_.gather = 10s;
+  limits_.gather_bytes = 1000;
+  const auto logs = Make();
+  logs->Append({{7}, 3, 0, 1}, "little");
+  RunFor(5s);
+  EXPECT_FALSE(fs::exists(FileOf("000000000001.pack")));
+  logs->Append({{7}, 3, 0, 1}, std::string(1000, 'x'));
+  RunFor(1s);
+  EXPECT_EQ(ReadPieces(FileOf("000000000001.pack")).size(), 2U);
+}
+
 TEST_F(LogFilesTest, LeavesOutWhatASlowDiskDoesNotTake) {
   limits_.pending_bytes = 1000;
   const auto logs = Make();
