@@ -97,7 +97,7 @@ def small_disk(env):
 # What an item does on m1 alone, with how much it writes there.
 FILLS = {
     "a stranger": "true",
-    "logs": "busybox head -c 58000000 /dev/urandom",
+    "logs": "busybox head -c 60800000 /dev/urandom",
     "scratch": "busybox dd if=/dev/zero of=$TIDEMILL_SCRATCH/f bs=1M count=58",
 }
 
