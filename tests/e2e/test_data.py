@@ -261,6 +261,8 @@ def test_small_data_costs_little(env, fleet, s3):
         rate = timed(http, moving, names)
         ratios.append(rate / bare)
         print(f"{rate:.0f} items/s with data, {bare:.0f} without: {ratios[-1]:.2f}")
+        if ratios[-1] >= 0.9:
+            break
     stored = bucket / "out0" / "n7"
     assert hashlib.sha256(stored.read_bytes()).digest() == hashlib.sha256(body).digest()
     assert max(ratios) >= 0.9, ratios
@@ -297,6 +299,8 @@ def test_a_large_file_goes_at_the_rate_of_the_store(env, fleet, s3, tmp_path):
         for _ in range(LARGE_BYTES >> 20):
             file.write(os.urandom(1 << 20))
     fleet("m1", "--cpus", "1")
+    # Ends are seen to a second: a short run cannot be held to what a long one is.
+    bound = 0.8 if LARGE_BYTES >= 5 << 30 else 0.5
     nothing = spec(command=["true"])
     timed(http, nothing, ["warm"])
     ratios = []
@@ -319,5 +323,6 @@ def test_a_large_file_goes_at_the_rate_of_the_store(env, fleet, s3, tmp_path):
         stored = bucket / f"out{turn}"
         assert subprocess.run(["cmp", bucket / "large", stored], timeout=900).returncode == 0
         stored.unlink()
-    # Ends are seen to a second: a short run cannot be held to what a long one is.
-    assert max(ratios) >= (0.8 if LARGE_BYTES >= 5 << 30 else 0.5), ratios
+        if ratios[-1] >= bound:
+            break
+    assert max(ratios) >= bound, ratios
