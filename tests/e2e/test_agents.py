@@ -96,12 +96,14 @@ def test_the_rate_is_at_least_half_of_a_bare_loop(env, docker, fleet, noop_progr
     for _ in range(3):
         before = bare_rate(noop_program, 2)
         begin = time.monotonic()
-        job = submit(server.http, NOOP, ITEMS // 2)
+        job = submit(server.http, NOOP, ITEMS)
         wait_for_end(server.http, job, 300)
-        rate = ITEMS // 2 / (time.monotonic() - begin)
+        rate = ITEMS / (time.monotonic() - begin)
         bare = (before + bare_rate(noop_program, 2)) / 2
         ratios.append(rate / bare)
         print(f"{rate:.0f} items/s, bare loops {bare:.0f}/s, ratio {ratios[-1]:.2f}")
+        if ratios[-1] >= 0.5:
+            break
     # Whoever else is on the machine can only make it less.
     assert max(ratios) >= 0.5, ratios
 
