@@ -15,6 +15,12 @@ TEST(Sha256, GivesThePublishedDigests) {
             "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0");
 }
 
+TEST(Sha256Stream, GivesTheDigestOfAllThatWasAdded) {
+  Sha256Stream stream;
+  for (const char* piece : {"a", "", "bc"}) stream.Add(piece);
+  EXPECT_EQ(stream.Finish(), Sha256("abc"));
+}
+
 // RFC 4231, cases 1, 2 and 6.
 TEST(HmacSha256, GivesThePublishedDigests) {
   EXPECT_EQ(Hex(HmacSha256(std::string(20, '\x0b'), "Hi There")),

@@ -15,7 +15,6 @@
 #include <vector>
 
 #include "base/limits.h"
-#include "cli/upload.h"
 #include "submit/csv.h"
 #include "wire/item_object.h"
 

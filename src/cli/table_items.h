@@ -4,6 +4,7 @@
 #include <string>
 
 #include "base/zstd_stream.h"
+#include "cli/upload.h"
 #include "submit/path_map.h"
 
 // Lists of items that are more than lines of text, as lines: what ItemSource reads. Errors name the
@@ -17,5 +18,9 @@ ByteRead ReadJsonItems(ByteRead from, std::string name);
 // The same lines, with the paths in them as the machines find them: a line of text as a whole, of a
 // JSON object its strings.
 ByteRead MapItemPaths(ByteRead from, std::string name, PathMap paths);
+// The same lines, with the URLs of stored copies in the place of paths: a line of text as a whole,
+// unless it is a URL; of a JSON object the strings that begin with "/", "./" or "../" and name
+// something here. `uploader` outlives what is returned.
+ByteRead UploadItemPaths(ByteRead from, std::string name, Uploader& uploader);
 
 }  // namespace tidemill::cli

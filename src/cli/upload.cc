@@ -9,11 +9,13 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <utility>
 
 #include "base/digest.h"
 #include "base/fd.h"
+#include "base/read_at.h"
 #include "base/several.h"
 
 namespace tidemill::cli {
@@ -34,17 +36,12 @@ std::int64_t ChangedNs(const struct stat& found) {
   return found.st_mtim.tv_sec * 1'000'000'000 + found.st_mtim.tv_nsec;
 }
 
-Result<std::string> ReadAt(int fd, const std::string& path, std::int64_t offset, std::size_t size) {
+Result<std::string> ReadPiece(int fd, const std::string& path, std::int64_t offset,
+                              std::size_t size) {
   std::string bytes(size, '\0');
-  std::size_t got = 0;
-  while (got < size) {
-    const ssize_t some =
-        ::pread(fd, bytes.data() + got, size - got, offset + static_cast<std::int64_t>(got));
-    if (some < 0 && errno == EINTR) continue;
-    if (some < 0) return Cannot(path, errno);
-    if (some == 0) return Fail(Code::kInvalid, path + " changed while it was sent");
-    got += static_cast<std::size_t>(some);
-  }
+  const std::int64_t got = ReadAt(fd, bytes.data(), size, offset);
+  if (got < 0) return Cannot(path, errno);
+  if (got < std::ssize(bytes)) return Fail(Code::kInvalid, path + " changed while it was sent");
   return bytes;
 }
 
@@ -67,7 +64,7 @@ Result<std::string> HashOf(const Opened& opened, const std::string& path) {
   while (at < opened.found.st_size) {
     const auto some = std::min<std::int64_t>(opened.found.st_size - at, kReadBytes);
     TIDEMILL_TRY(const std::string bytes,
-                 ReadAt(opened.fd.get(), path, at, static_cast<std::size_t>(some)));
+                 ReadPiece(opened.fd.get(), path, at, static_cast<std::size_t>(some)));
     hash.Add(bytes);
     at += some;
   }
@@ -90,9 +87,9 @@ Result<std::vector<std::string>> Uploader::Store(const std::vector<std::string>&
   for (const std::string& path : paths) {
     auto [at, is_new] = known.try_emplace(path);
     if (is_new) {
-      TIDEMILL_TRY(Plan plan, PlanOf(path));
-      at->second = std::move(plan.url);
-      std::move(plan.files.begin(), plan.files.end(), std::back_inserter(files));
+      TIDEMILL_TRY(Copy copy, CopyOf(path));
+      at->second = std::move(copy.url);
+      std::move(copy.files.begin(), copy.files.end(), std::back_inserter(files));
     }
     urls.push_back(at->second);
   }
@@ -104,48 +101,48 @@ Result<std::vector<std::string>> Uploader::Store(const std::vector<std::string>&
   return urls;
 }
 
-Result<Uploader::Plan> Uploader::PlanOf(const std::string& path) const {
+Result<Uploader::Copy> Uploader::CopyOf(const std::string& path) const {
   struct stat found = {};
   if (::stat(path.c_str(), &found) != 0) return Cannot(path, errno);
   const std::string name = fs::path(path).lexically_normal().filename().string();
   if (S_ISDIR(found.st_mode)) {
     const fs::path whole = fs::absolute(path).lexically_normal();
     const fs::path last = whole.has_filename() ? whole : whole.parent_path();
-    return PlanOfFolder(path, last.filename().string());
+    return CopyOfFolder(path, last.filename().string());
   }
   TIDEMILL_TRY(const Opened opened, Open(path));
   TIDEMILL_TRY(const std::string sha256, HashOf(opened, path));
   const std::string key = sha256 + "/" + name;
-  return Plan{url_ + key, {{path, key, sha256, opened.found.st_size, ChangedNs(opened.found)}}};
+  return Copy{url_ + key, {{path, key, sha256, opened.found.st_size, ChangedNs(opened.found)}}};
 }
 
 // Its hash is that of the names and hashes of its files.
-Result<Uploader::Plan> Uploader::PlanOfFolder(const std::string& path,
+Result<Uploader::Copy> Uploader::CopyOfFolder(const std::string& path,
                                               const std::string& name) const {
-  Plan plan;
+  Copy copy;
   std::error_code error;
   const fs::path root(path);
   for (fs::recursive_directory_iterator at(root, error), end; !error && at != end;
        at.increment(error)) {
     if (at->is_directory(error)) continue;
-    TIDEMILL_TRY(Plan one, PlanOf(at->path().string()));
+    TIDEMILL_TRY(Copy one, CopyOf(at->path().string()));
     one.files.front().key = at->path().lexically_relative(root).string();
-    plan.files.push_back(std::move(one.files.front()));
-    if (plan.files.size() > kFilesMost) {
+    copy.files.push_back(std::move(one.files.front()));
+    if (copy.files.size() > kFilesMost) {
       return Fail(Code::kInvalid, path + " has more than " + std::to_string(kFilesMost) +
                                       " files; pack them, or name the store's own folder");
     }
   }
   if (error) return Cannot(path, error.value());
-  if (plan.files.empty()) return Fail(Code::kInvalid, path + " is an empty folder");
-  std::sort(plan.files.begin(), plan.files.end(),
+  if (copy.files.empty()) return Fail(Code::kInvalid, path + " is an empty folder");
+  std::sort(copy.files.begin(), copy.files.end(),
             [](const File& a, const File& b) { return a.key < b.key; });
   Sha256Stream hash;
-  for (const File& file : plan.files) hash.Add(file.sha256 + " " + file.key + "\n");
+  for (const File& file : copy.files) hash.Add(file.sha256 + " " + file.key + "\n");
   const std::string folder = Hex(hash.Finish()) + "/" + name + "/";
-  for (File& file : plan.files) file.key.insert(0, folder);
-  plan.url = url_ + folder;
-  return plan;
+  for (File& file : copy.files) file.key.insert(0, folder);
+  copy.url = url_ + folder;
+  return copy;
 }
 
 Result<void> Uploader::Send(const std::vector<File>& files) {
@@ -189,7 +186,7 @@ void Uploader::Put(const File& file, const Done& done) {
   const auto fd = std::make_shared<Fd>(std::move(opened->fd));
   ObjectBody body{.size_bytes = file.size_bytes,
                   .read = [fd, path = file.path](std::int64_t offset, std::size_t size) {
-                    return ReadAt(fd->get(), path, offset, size);
+                    return ReadPiece(fd->get(), path, offset, size);
                   }};
   place->store->Put(
       place->key, std::move(body), {}, [fd, &file, place = *place, done](Result<void> stored) {

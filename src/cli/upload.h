@@ -3,12 +3,10 @@
 
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <string>
 #include <vector>
 
 #include "base/result.h"
-#include "base/zstd_stream.h"
 #include "cli/stores.h"
 
 // Files of this machine that items name, stored where the machines find them. One thread.
@@ -43,14 +41,15 @@ class Uploader {
     std::int64_t size_bytes = 0;
     std::int64_t changed_ns = 0;
   };
-  struct Plan {
+  // What becomes of one path.
+  struct Copy {
     std::string url;
     std::vector<File> files;
   };
   using Done = std::function<void(Result<void>)>;
 
-  Result<Plan> PlanOf(const std::string& path) const;
-  Result<Plan> PlanOfFolder(const std::string& path, const std::string& name) const;
+  Result<Copy> CopyOf(const std::string& path) const;
+  Result<Copy> CopyOfFolder(const std::string& path, const std::string& name) const;
   Result<void> Send(const std::vector<File>& files);
   void SendOne(const File& file, const Done& done);
   void Put(const File& file, const Done& done);
@@ -60,10 +59,5 @@ class Uploader {
   const std::function<void(const UploadState&)> progress_;
   UploadState state_;
 };
-
-// The same lines, with the URLs of the copies in the place of paths: a line of text as a whole,
-// unless it is a URL; of a JSON object the strings that begin with "/", "./" or "../" and name
-// something here. `uploader` outlives what is returned.
-ByteRead UploadItemPaths(ByteRead from, std::string name, Uploader& uploader);
 
 }  // namespace tidemill::cli

@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "base/digest.h"
+#include "cli/table_items.h"
 
 namespace tidemill::cli {
 namespace {

@@ -12,6 +12,8 @@
 #include <filesystem>
 #include <utility>
 
+#include "base/read_at.h"
+
 namespace tidemill {
 namespace {
 
@@ -116,14 +118,11 @@ Result<ObjectPart> ReadFilePart(const std::string& path, const std::string& key,
   }
   ObjectPart part{std::string(static_cast<std::size_t>(std::min(left, ask.size)), '\0'),
                   std::move(opened.info)};
-  std::size_t size = 0;
-  while (size < part.bytes.size()) {
-    const ssize_t got = pread(opened.fd.get(), part.bytes.data() + size, part.bytes.size() - size,
-                              ask.offset + static_cast<std::int64_t>(size));
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) return FailErrno(key);
-    if (got == 0) return Fail(Code::kConflict, key + ": it changed while it was read");
-    size += static_cast<std::size_t>(got);
+  const std::int64_t got =
+      ReadAt(opened.fd.get(), part.bytes.data(), part.bytes.size(), ask.offset);
+  if (got < 0) return FailErrno(key);
+  if (got < std::ssize(part.bytes)) {
+    return Fail(Code::kConflict, key + ": it changed while it was read");
   }
   return part;
 }

@@ -6,13 +6,13 @@
 #include <utility>
 #include <vector>
 
+#include "server/chunk_walk.h"
 #include "server/outcomes.h"
 #include "submit/cut.h"
 
 namespace tidemill {
 namespace {
 
-constexpr int kChunksAtOnce = 64;
 // Of a page; one row has at most 64 KiB of item and 4 KiB of result.
 constexpr std::size_t kPageBytes = 4 << 20;
 // Chunks without any attempt are passed over by the thousand; those with some are unpacked.
@@ -24,16 +24,9 @@ class PageMaker {
 
   Result<OutcomePage> Make() {
     TIDEMILL_TRY_VOID(store_.FindJob(request_.job));
-    ChunkFilter filter{.from = request_.after.chunk, .state = {}, .limit = kChunksAtOnce};
-    while (true) {
-      TIDEMILL_TRY(const std::vector<Chunk> chunks, store_.ListChunks(request_.job, filter));
-      for (const Chunk& chunk : chunks) {
-        TIDEMILL_TRY(const bool more, Add(chunk));
-        if (!more) return std::move(page_);
-      }
-      if (static_cast<int>(chunks.size()) < filter.limit) return std::move(page_);
-      filter.from = chunks.back().key.chunk + 1;
-    }
+    TIDEMILL_TRY_VOID(ForEachChunk(store_, {.job = request_.job, .from = request_.after.chunk},
+                                   [this](const Chunk& chunk) { return Add(chunk); }));
+    return std::move(page_);
   }
 
  private:

@@ -5,12 +5,12 @@
 #include <utility>
 #include <vector>
 
+#include "server/chunk_walk.h"
 #include "server/outcomes.h"
 
 namespace tidemill {
 namespace {
 
-constexpr int kChunksAtOnce = 64;
 // Some 8 million items: about ten seconds of reading.
 constexpr int kMostChunks = 4096;
 
@@ -40,15 +40,12 @@ Result<void> ReadChunk(Store& store, const Chunk& chunk, const OnFailed& on_fail
 // False if there are more chunks than are read.
 Result<bool> ForEachFailed(Store& store, JobId id, int most_chunks, const OnFailed& on_failed) {
   TIDEMILL_TRY_VOID(store.FindJob(id));
-  ChunkFilter filter{.from = 0, .state = ItemState::kFailed, .limit = kChunksAtOnce};
-  for (int read = 0; read < most_chunks;) {
-    TIDEMILL_TRY(const std::vector<Chunk> chunks, store.ListChunks(id, filter));
-    for (const Chunk& chunk : chunks) TIDEMILL_TRY_VOID(ReadChunk(store, chunk, on_failed));
-    if (static_cast<int>(chunks.size()) < filter.limit) return true;
-    filter.from = chunks.back().key.chunk + 1;
-    read += static_cast<int>(chunks.size());
-  }
-  return false;
+  return ForEachChunk(store, {.job = id, .state = ItemState::kFailed},
+                      [&](const Chunk& chunk) -> Result<bool> {
+                        if (most_chunks-- == 0) return false;
+                        TIDEMILL_TRY_VOID(ReadChunk(store, chunk, on_failed));
+                        return true;
+                      });
 }
 
 }  // namespace

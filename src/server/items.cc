@@ -5,13 +5,13 @@
 #include <utility>
 #include <vector>
 
+#include "server/chunk_walk.h"
 #include "server/outcomes.h"
 #include "submit/cut.h"
 
 namespace tidemill {
 namespace {
 
-constexpr int kChunksAtOnce = 64;
 // Text of one page of items; a page that would have more ends early.
 constexpr std::size_t kPageBytes = 1 << 20;
 // Chunks whose outcomes are unpacked for one page: each has up to some megabytes of them.
@@ -22,17 +22,10 @@ class PageMaker {
   PageMaker(Store& store, const ItemsRequest& request) : store_(store), request_(request) {}
 
   Result<ItemPage> Make() {
-    ChunkFilter filter{
-        .from = request_.from.chunk, .state = request_.state, .limit = kChunksAtOnce};
-    while (true) {
-      TIDEMILL_TRY(const std::vector<Chunk> chunks, store_.ListChunks(request_.job, filter));
-      for (const Chunk& chunk : chunks) {
-        TIDEMILL_TRY(const bool more, Add(chunk));
-        if (!more) return std::move(page_);
-      }
-      if (static_cast<int>(chunks.size()) < filter.limit) return std::move(page_);
-      filter.from = chunks.back().key.chunk + 1;
-    }
+    TIDEMILL_TRY_VOID(ForEachChunk(
+        store_, {.job = request_.job, .from = request_.from.chunk, .state = request_.state},
+        [this](const Chunk& chunk) { return Add(chunk); }));
+    return std::move(page_);
   }
 
  private:

@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <utility>
 
+#include "base/read_at.h"
 #include "data/mover/places.h"
 
 namespace tidemill {
@@ -114,15 +115,9 @@ ObjectBody FileBody(const std::shared_ptr<const Fd>& file, std::int64_t size_byt
   body.size_bytes = size_bytes;
   body.read = [file](std::int64_t offset, std::size_t size) -> Result<std::string> {
     std::string bytes(size, '\0');
-    std::size_t got = 0;
-    while (got < size) {
-      const ssize_t more = pread(file->get(), bytes.data() + got, size - got,
-                                 offset + static_cast<std::int64_t>(got));
-      if (more < 0 && errno == EINTR) continue;
-      if (more < 0) return Fail(Code::kInvalid, "a file: " + std::string(std::strerror(errno)));
-      if (more == 0) return Fail(Code::kInvalid, "a file has become shorter");
-      got += static_cast<std::size_t>(more);
-    }
+    const std::int64_t got = ReadAt(file->get(), bytes.data(), size, offset);
+    if (got < 0) return Fail(Code::kInvalid, "a file: " + std::string(std::strerror(errno)));
+    if (got < std::ssize(bytes)) return Fail(Code::kInvalid, "a file has become shorter");
     return bytes;
   };
   return body;

@@ -6,13 +6,13 @@
 #include <utility>
 
 #include "base/limits.h"
-#include "report/block.h"
-#include "report/roll_up.h"
+#include "server/chunk_walk.h"
 #include "server/outcomes.h"
 
 namespace tidemill {
 namespace {
 
+// Chunks at once, if the item is not in the first that is tried.
 constexpr int kChunksAtOnce = 64;
 
 // No chunk has more items than the limit, so the item's is this one or a later.
@@ -46,16 +46,9 @@ Result<LogLead> FindLogLead(Store& store, JobId job, std::int64_t item) {
   lead.state = StateOf(chunk, offset);
   lead.was_lost = chunk.lost1.Get(offset) || chunk.suspect.Get(offset);
   TIDEMILL_TRY(const ChunkHistory history, store.FindHistory(chunk.key));
-  const auto add = [&](Outcome&& row) {
-    if (row.item == item) lead.outcomes.push_back(std::move(row));
-  };
-  for (const ChunkStat& stat : history.stats) {
-    auto rows = DecodeBlock(stat.block);
-    if (!rows) continue;
-    for (Outcome& row : *rows) add(std::move(row));
+  for (BelievedRows::Row& row : RowsOf(history)) {
+    if (row.outcome.item == item) lead.outcomes.push_back(std::move(row.outcome));
   }
-  BelievedRows read = ReadReports(history.first_item, ToRoll(history.reports));
-  for (BelievedRows::Row& row : read.rows) add(std::move(row.outcome));
   std::sort(lead.outcomes.begin(), lead.outcomes.end(),
             [](const Outcome& a, const Outcome& b) { return AgeOf(a) < AgeOf(b); });
   return lead;
@@ -86,18 +79,14 @@ Result<SearchLead> FindSearchLead(Store& store, JobId job, std::optional<ItemSta
   TIDEMILL_TRY(lead.job, store.FindJob(job));
   if (!state) return lead;
   auto items = std::make_shared<ItemSet>();
-  ChunkFilter filter{.from = 0, .state = state, .limit = kChunksAtOnce};
-  while (true) {
-    TIDEMILL_TRY(const std::vector<Chunk> chunks, store.ListChunks(job, filter));
-    for (const Chunk& chunk : chunks) {
-      const Bits wanted = ItemsIn(chunk, *state);
-      for (int i = wanted.FindFrom(0); i >= 0; i = wanted.FindFrom(i + 1)) {
-        items->Add(chunk.first_item + i);
-      }
+  const auto add = [&](const Chunk& chunk) -> Result<bool> {
+    const Bits wanted = ItemsIn(chunk, *state);
+    for (int i = wanted.FindFrom(0); i >= 0; i = wanted.FindFrom(i + 1)) {
+      items->Add(chunk.first_item + i);
     }
-    if (static_cast<int>(chunks.size()) < filter.limit) break;
-    filter.from = chunks.back().key.chunk + 1;
-  }
+    return true;
+  };
+  TIDEMILL_TRY_VOID(ForEachChunk(store, {.job = job, .state = state}, add));
   lead.items = std::move(items);
   return lead;
 }
