@@ -350,7 +350,7 @@ class CommandLine {
     auto* const group =
         retry->add_option("--group", flags_.retry.group, "Those of a group of tidemill failures")
             ->option_text("N")
-            ->check(CLI::PositiveNumber);
+            ->check(CLI::Range(1, 1'000'000));
     failed->excludes(some)->excludes(group);
     some->excludes(group);
     list_.SetMissing([this]() -> std::string {
