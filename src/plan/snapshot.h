@@ -60,8 +60,8 @@ struct PlanPool {
   Money on_demand;  // the same, if it were not spot
   std::int64_t min = 0;
   std::int64_t max = 0;
-  SizeUnit unit = SizeUnit::kMachines;     // of min and max
-  std::optional<std::int32_t> max_price;   // percent of on_demand; above it nothing is ordered
+  SizeUnit unit = SizeUnit::kMachines;      // of min and max
+  std::optional<std::int32_t> max_price;    // percent of on_demand; above it nothing is ordered
   Duration idle = std::chrono::minutes(5);  // a machine without work for so long is drained
   Duration boot_limit = std::chrono::minutes(10);  // for each of `ordered` and `booting`
   Labels labels;
