@@ -20,6 +20,32 @@ FreeOn FreeOf(const SnapshotIndex& index, const PlanMachine& machine) {
   return on;
 }
 
+Joined AddJoined(const SnapshotIndex& index, Room& room) {
+  const Snapshot& snapshot = index.snapshot();
+  Joined joined;
+  std::vector<std::map<Resources, std::int64_t, ResourcesLess>> alike(snapshot.pools.size());
+  const Resources* last = nullptr;  // most machines are like the one before
+  std::int64_t* count = nullptr;
+  std::size_t last_pool = 0;
+  for (std::size_t i = 0; i < snapshot.machines.size(); ++i) {
+    const PlanMachine& machine = snapshot.machines[i];
+    const auto pool = index.PoolOf(i);
+    if (machine.state != MachineState::kJoined || !pool || snapshot.pools[*pool].disabled) continue;
+    ++joined.machines;
+    Take(joined.total, machine.has, -1);
+    if (last == nullptr || last_pool != *pool || *last != machine.has) {
+      last = &machine.has;
+      last_pool = *pool;
+      count = &alike[*pool][machine.has];
+    }
+    ++*count;
+  }
+  for (std::size_t pool = 0; pool < alike.size(); ++pool) {
+    for (const auto& [has, machines] : alike[pool]) room.Add(pool, has, true, machines);
+  }
+  return joined;
+}
+
 FreeRoom::FreeRoom(const SnapshotIndex& index, const std::vector<Claim>& claims,
                    const std::map<std::size_t, std::size_t>& reserved)
     : room_(index.snapshot().pools.size()) {

@@ -29,6 +29,13 @@ class FreeRoom {
   std::vector<std::size_t> kinds_;  // of each claim
 };
 
+// Adds the machines of pools that are not disabled, as if nothing ran on them.
+struct Joined {
+  std::int64_t machines = 0;
+  Resources total{.millicpus = 0};
+};
+Joined AddJoined(const SnapshotIndex& index, Room& room);
+
 struct FreeOn {
   Resources free;
   bool empty = false;

@@ -30,6 +30,12 @@ inline std::int64_t MulDiv(std::int64_t a, std::int64_t b, std::int64_t c) {
   return static_cast<std::int64_t>(static_cast<Wide>(a) * b / c);
 }
 
+// The same, rounded up; nothing is negative.
+inline std::int64_t MulDivUp(std::int64_t a, std::int64_t b, std::int64_t c) {
+  __extension__ using Wide = __int128;
+  return static_cast<std::int64_t>((static_cast<Wide>(a) * b + c - 1) / c);
+}
+
 // What `time` costs at a price an hour, rounded down.
 inline Money CostOf(Money an_hour, Duration time) {
   constexpr Duration kHour = std::chrono::hours(1);

@@ -68,30 +68,10 @@ class Planner {
 };
 
 void Planner::ShareOut() {
-  const Snapshot& snapshot = index_.snapshot();
-  Resources total{.millicpus = 0};
-  std::vector<std::map<Resources, std::int64_t, ResourcesLess>> alike(snapshot.pools.size());
-  const Resources* last = nullptr;  // most machines are like the one before
-  std::int64_t* count = nullptr;
-  std::size_t last_pool = 0;
-  for (std::size_t i = 0; i < snapshot.machines.size(); ++i) {
-    const PlanMachine& machine = snapshot.machines[i];
-    const auto pool = index_.PoolOf(i);
-    if (machine.state != MachineState::kJoined || !pool || snapshot.pools[*pool].disabled) continue;
-    ++joined_;
-    Take(total, machine.has, -1);
-    if (last == nullptr || last_pool != *pool || *last != machine.has) {
-      last = &machine.has;
-      last_pool = *pool;
-      count = &alike[*pool][machine.has];
-    }
-    ++*count;
-  }
-  Room room(snapshot.pools.size());
-  for (std::size_t pool = 0; pool < alike.size(); ++pool) {
-    for (const auto& [has, machines] : alike[pool]) room.Add(pool, has, true, machines);
-  }
-  turns_.emplace(index_, claims_, total);
+  Room room(index_.snapshot().pools.size());
+  const Joined joined = AddJoined(index_, room);
+  joined_ = joined.machines;
+  turns_.emplace(index_, claims_, joined.total);
   Caps targets(index_);
   turns_->ServeImpatient(room, targets, now_);
   std::vector<std::int64_t> most;

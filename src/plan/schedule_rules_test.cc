@@ -160,6 +160,7 @@ class Seconds {
   }
   void Step() {
     now_ += 1s;
+    Charge();
     End();
     const Plan plan = PlanOf(world_, now_);
     for (PlanMachine& machine : world_.machines) {
@@ -190,7 +191,7 @@ class Seconds {
     }
     return seconds;
   }
-  TimePoint now() const { return now_; }
+  Money Spent(std::size_t nth_job) const { return world_.jobs[nth_job].spent; }
 
  private:
   struct Item {
@@ -199,6 +200,15 @@ class Seconds {
     TimePoint end;
   };
 
+  // A machine on which something runs is paid for by the first job there.
+  void Charge() {
+    for (const PlanMachine& machine : world_.machines) {
+      if (machine.leases.empty()) continue;
+      for (PlanJob& job : world_.jobs) {
+        if (job.id == machine.leases.front().job) job.spent += CostOf(machine.price, 1s);
+      }
+    }
+  }
   void End() {
     std::erase_if(running_, [this](const Item& item) {
       if (item.end > now_) return false;
@@ -284,6 +294,26 @@ TEST(ScheduleOverTime, NobodyWithAShareStarvesBehindAPriority) {
   for (int i = 0; i < 1000; ++i) world.Step();
   EXPECT_GE(world.Started(2), 4);
   EXPECT_LE(world.Started(2) + world.Started(3), 10);  // and no more than that
+}
+
+// S21: 50 machines of 0.40 $ an hour spend 1.50 $ in 270 s.
+TEST(ScheduleOverTime, ABudgetIsPassedByNoMoreThanTheLastMinutesOfItsMachines) {
+  for (const auto time : {2s, 60s, 900s}) {
+    Seconds world(World(50));
+    world.SetTime(1, time);
+    PlanJob job = JobOf(1, "q", 10'000'000);
+    job.budget = plan_test::Dollars(5);
+    job.times = plan_test::Takes(time);
+    world.Submit(job);
+    int quiet = 0;
+    for (int i = 0; i < 10'000 && quiet < 100; ++i) {
+      world.Step();
+      quiet = world.RunningOf({1}) == 0 ? quiet + 1 : 0;
+    }
+    EXPECT_GE(quiet, 100) << "it still runs";
+    EXPECT_LE(world.Spent(0), plan_test::Dollars(6.50));
+    EXPECT_GE(world.Spent(0), plan_test::Dollars(4.50)) << "it stopped too early";
+  }
 }
 
 // Small items end one by one on all machines, so that a whole machine is never free by itself.

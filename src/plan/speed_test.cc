@@ -9,7 +9,7 @@
 
 #include <gtest/gtest.h>
 
-#include "plan/free_room.h"
+#include "plan/autoscale.h"
 #include "plan/plan_test.h"
 #include "plan/schedule.h"
 
@@ -99,6 +99,15 @@ TEST(Speed, APlanOfAThousandJobsAndTenThousandMachines) {
     EXPECT_LT(ms, kLimitMs);
     EXPECT_GT(rows, 500U);
   }
+}
+
+TEST(Speed, AnAnswerOfTheAutoscalerForTheSame) {
+  const Snapshot world = Large(5);
+  std::size_t orders = 0;
+  const double ms = LeastMs([&] { orders = Autoscale(SnapshotIndex(world), kNow).orders.size(); });
+  std::printf("autoscale: %.1f ms\n", ms);
+  EXPECT_LT(ms, kLimitMs);
+  EXPECT_GT(orders, 0U);
 }
 
 }  // namespace
