@@ -176,11 +176,15 @@ std::int64_t Scaler::OrderFrom(const Demand& demand, std::size_t nth_pool, std::
   const Claim& claim = claims_[demand.claim];
   const std::size_t pool = claim.pools[nth_pool];
   PoolOutlook& outlook = wanted_.pools[pool];
-  const bool open = outlook.hold == Hold::kNone && Pool(pool).steps.empty();
-  const std::int64_t allowed = open ? caps_.Allow(claim, nth_pool, slots) : 0;
+  if (outlook.hold != Hold::kNone) return 0;
+  const std::int64_t allowed = caps_.Allow(claim, nth_pool, slots);
   if (allowed <= 0) return 0;
   const std::int64_t on_one = SlotsIn(*index_.Shape(pool), index_.snapshot().jobs[claim.job].need);
   if (on_one == 0) return 0;  // it fits on machines that were there before only
+  if (!Pool(pool).steps.empty()) {
+    outlook.hold = Hold::kSteps;
+    return 0;
+  }
   const std::int64_t wanted = (allowed + on_one - 1) / on_one;
   const std::int64_t most = outlook.limit - index_.Alive(pool) - outlook.ordered;
   if (wanted > most) {

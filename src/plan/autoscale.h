@@ -62,6 +62,7 @@ enum class Hold : std::uint8_t {
   kPrice,       // above max_price
   kMax,         // more are wanted
   kQuota,       // more are wanted
+  kSteps,       // more are wanted than its steps give
 };
 
 // Of each pool, in the order of the snapshot: for people, and for `why`.

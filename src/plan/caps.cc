@@ -7,9 +7,11 @@ namespace tidemill {
 namespace {
 
 constexpr std::int64_t kMillion = 1'000'000;
+constexpr Limit kLimits[] = {Limit::kBudget, Limit::kMaxParallel, Limit::kRunning, Limit::kMachines,
+                             Limit::kCost};
 
 // How many of `slots`, each of which takes `each`, fit below `limit` if `used` is taken.
-std::int64_t Below(std::int64_t limit, std::int64_t used, std::int64_t each, std::int64_t slots) {
+std::int64_t Fit(std::int64_t limit, std::int64_t used, std::int64_t each, std::int64_t slots) {
   if (used >= limit) return 0;  // also what costs nothing does not begin when all is spent
   return each <= 0 ? slots : std::min(slots, (limit - used) / each);
 }
@@ -32,25 +34,46 @@ void Caps::AddRunning(const SnapshotIndex& index) {
   }
 }
 
-std::int64_t Caps::Allow(const Claim& claim, std::size_t nth_pool, std::int64_t slots) const {
+std::int64_t Caps::Below(Limit limit, const Claim& claim, std::size_t nth_pool,
+                         std::int64_t slots) const {
   const PlanJob& job = snapshot_.jobs[claim.job];
   const QueueLimits& limits = snapshot_.queues[claim.queue].limits;
   const QueueUse& queue_use = queues_[claim.queue];
   const JobUse& job_use = jobs_[claim.job];
   const SlotCost& cost = claim.costs[nth_pool];
-  if (job.max_parallel) slots = Below(*job.max_parallel, job_use.slots, 1, slots);
-  if (job.budget) {
-    const std::int64_t left = job.budget->micros - job.spent.micros;
-    slots = Below(left, job_use.committed, cost.committed.micros, slots);
-  }
-  if (limits.running) slots = Below(*limits.running, queue_use.slots, 1, slots);
-  if (limits.machines) {
-    slots = Below(*limits.machines * kMillion, queue_use.machine_ppm, cost.machine_ppm, slots);
-  }
-  if (limits.cost_an_hour) {
-    slots = Below(limits.cost_an_hour->micros, queue_use.cost_an_hour, cost.an_hour.micros, slots);
+  switch (limit) {
+    case Limit::kNone:
+      return slots;
+    case Limit::kMaxParallel:
+      return job.max_parallel ? Fit(*job.max_parallel, job_use.slots, 1, slots) : slots;
+    case Limit::kBudget:
+      return job.budget ? Fit((*job.budget - job.spent).micros, job_use.committed,
+                              cost.committed.micros, slots)
+                        : slots;
+    case Limit::kRunning:
+      return limits.running ? Fit(*limits.running, queue_use.slots, 1, slots) : slots;
+    case Limit::kMachines:
+      return limits.machines
+                 ? Fit(*limits.machines * kMillion, queue_use.machine_ppm, cost.machine_ppm, slots)
+                 : slots;
+    case Limit::kCost:
+      return limits.cost_an_hour ? Fit(limits.cost_an_hour->micros, queue_use.cost_an_hour,
+                                       cost.an_hour.micros, slots)
+                                 : slots;
   }
   return slots;
+}
+
+std::int64_t Caps::Allow(const Claim& claim, std::size_t nth_pool, std::int64_t slots) const {
+  for (const Limit limit : kLimits) slots = Below(limit, claim, nth_pool, slots);
+  return slots;
+}
+
+Limit Caps::Reached(const Claim& claim, std::size_t nth_pool) const {
+  for (const Limit limit : kLimits) {
+    if (Below(limit, claim, nth_pool, 1) == 0) return limit;
+  }
+  return Limit::kNone;
 }
 
 void Caps::Add(std::size_t job, std::size_t queue, const SlotCost& cost, std::int64_t slots) {

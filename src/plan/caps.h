@@ -10,6 +10,8 @@
 
 namespace tidemill {
 
+enum class Limit : std::uint8_t { kNone, kMaxParallel, kBudget, kRunning, kMachines, kCost };
+
 // What is left of the limits of queues and jobs while slots are given out.
 class Caps {
  public:
@@ -20,6 +22,8 @@ class Caps {
 
   // How many of `slots` more of a claim, in its n-th pool, all limits allow.
   std::int64_t Allow(const Claim& claim, std::size_t nth_pool, std::int64_t slots) const;
+  // Which limit does not allow one more.
+  Limit Reached(const Claim& claim, std::size_t nth_pool) const;
   void Add(std::size_t job, std::size_t queue, const SlotCost& cost, std::int64_t slots);
 
  private:
@@ -32,6 +36,9 @@ class Caps {
     std::int64_t slots = 0;
     std::int64_t committed = 0;
   };
+
+  std::int64_t Below(Limit limit, const Claim& claim, std::size_t nth_pool,
+                     std::int64_t slots) const;
 
   const Snapshot& snapshot_;
   std::vector<QueueUse> queues_;

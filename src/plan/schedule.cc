@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <set>
 #include <tuple>
 #include <utility>
 
@@ -48,6 +49,7 @@ class Planner {
   void StartOthers(FreeRoom& free);
   void ReserveForBlocked();
   void MeasureLeased();
+  bool IsLarge(const Claim& claim) const;
   std::optional<std::size_t> MachineFor(const Claim& claim) const;
   std::vector<PlanRow> Rows() const;
 
@@ -64,7 +66,8 @@ class Planner {
   std::vector<Reservation> reserved_;
   std::map<std::size_t, std::size_t> kept_;  // machine -> claim
   std::int64_t joined_ = 0;
-  std::vector<double> leased_;  // the part of each machine
+  std::vector<double> leased_;                                     // the part of each machine
+  std::vector<std::set<Resources, ResourcesLess>> running_needs_;  // in each pool
 };
 
 void Planner::ShareOut() {
@@ -201,7 +204,7 @@ void Planner::ReserveForBlocked() {
     if (static_cast<std::int64_t>(kept_.size()) >= most) break;
     const bool has = std::any_of(kept_.begin(), kept_.end(),
                                  [claim](const auto& kept) { return kept.second == claim; });
-    if (has) continue;
+    if (has || !IsLarge(claims_[claim])) continue;
     if (const auto machine = MachineFor(claims_[claim])) kept_.emplace(*machine, claim);
   }
   for (const auto& [machine, claim] : kept_) {
@@ -211,6 +214,12 @@ void Planner::ReserveForBlocked() {
 }
 
 void Planner::MeasureLeased() {
+  running_needs_.resize(index_.snapshot().pools.size());
+  for (std::size_t job = 0; job < index_.snapshot().jobs.size(); ++job) {
+    for (const auto& [pool, slots] : index_.Running(job)) {
+      running_needs_[pool].insert(index_.snapshot().jobs[job].need);
+    }
+  }
   const auto part = [](std::int64_t free, std::int64_t has) {
     return has > 0 ? 1 - static_cast<double>(free) / static_cast<double>(has) : 0.0;
   };
@@ -219,6 +228,18 @@ void Planner::MeasureLeased() {
     leased_.push_back(std::max(part(free.millicpus, machine.has.millicpus),
                                part(free.memory_bytes, machine.has.memory_bytes)));
   }
+}
+
+// Whether an item can end where it waits and leave too little for it. Others need no machine of
+// their own: they get the room of the next one that ends.
+bool Planner::IsLarge(const Claim& claim) const {
+  const Resources& need = index_.snapshot().jobs[claim.job].need;
+  return std::any_of(claim.pools.begin(), claim.pools.end(), [&](std::size_t pool) {
+    const auto& others = running_needs_[pool];
+    return std::any_of(others.begin(), others.end(), [&](const Resources& other) {
+      return !WantsWholeMachine(other) && SlotsIn(other, need) == 0;
+    });
+  });
 }
 
 // The one of those that are large enough on which least is leased. As nothing is added to it, it

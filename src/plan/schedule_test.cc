@@ -229,6 +229,20 @@ TEST(Schedule, LeavesNoMachineIdleForTheSakeOfShares) {
   EXPECT_EQ(SlotsOf(PlanOf(world), 2, "r"), 3);
 }
 
+TEST(Schedule, ReservesAMachineOnlyForWhatFitsIntoNoGap) {
+  Snapshot world = World(2);
+  world.jobs = {JobOf(1, "q", 1000), JobOf(2, "q", 10)};
+  for (PlanMachine& machine : world.machines) machine.leases = {{JobId{1}, 4, ""}};
+  EXPECT_TRUE(PlanOf(world).reserved.empty());
+  world.machines[1].leases[0].slots = 3;
+  world.jobs[1].need = {2000, kGiB};
+  EXPECT_EQ(PlanOf(world).reserved, (std::vector<Reservation>{{"p-1", {2}}}));
+  // The next plan stays with it, though the first one is as empty now.
+  world.machines[1].reserved_for = JobId{2};
+  world.machines[0].leases[0].slots = 3;
+  EXPECT_EQ(PlanOf(world).reserved, (std::vector<Reservation>{{"p-1", {2}}}));
+}
+
 TEST(Schedule, SaysWhichJobsMayNotRun) {
   Snapshot world = World(2);
   for (int i = 1; i <= 4; ++i) world.jobs.push_back(JobOf(i, "q", 100));
