@@ -19,22 +19,6 @@ bool HasDevices(const Resources& shape, const Devices& asked) {
   return SlotsIn(shape, {.millicpus = 0, .memory_bytes = 0, .devices = asked}) > 0;
 }
 
-// The part of a machine that an item takes, by the resource of which it takes most.
-std::int64_t MachinePpm(const Resources& shape, const Resources& need) {
-  if (WantsWholeMachine(need)) return kMillion;
-  std::int64_t most = 0;
-  const auto of = [&most](std::int64_t asked, std::int64_t has) {
-    if (asked > 0) most = std::max(most, has > 0 ? MulDiv(asked, kMillion, has) : kMillion);
-  };
-  of(need.millicpus, shape.millicpus);
-  of(need.memory_bytes, shape.memory_bytes);
-  for (const auto& [kind, count] : need.devices) {
-    const auto found = shape.devices.find(kind);
-    of(count, found == shape.devices.end() ? 0 : found->second);
-  }
-  return std::min(most, kMillion);
-}
-
 Claim ClaimOn(const SnapshotIndex& index, std::size_t job, std::size_t queue, bool only_lasting) {
   Claim claim{.job = job, .queue = queue, .worn = only_lasting};
   for (const std::string& name : index.snapshot().queues[queue].pools) {
@@ -80,6 +64,21 @@ PoolBar PoolBarOf(const SnapshotIndex& index, std::size_t number, std::optional<
     has_devices = has_devices || HasDevices(shape, job.need.devices);
   }
   return has_devices ? PoolBar::kTooLarge : PoolBar::kDevices;
+}
+
+std::int64_t MachinePpm(const Resources& shape, const Resources& need) {
+  if (WantsWholeMachine(need)) return kMillion;
+  std::int64_t most = 0;
+  const auto of = [&most](std::int64_t asked, std::int64_t has) {
+    if (asked > 0) most = std::max(most, has > 0 ? MulDiv(asked, kMillion, has) : kMillion);
+  };
+  of(need.millicpus, shape.millicpus);
+  of(need.memory_bytes, shape.memory_bytes);
+  for (const auto& [kind, count] : need.devices) {
+    const auto found = shape.devices.find(kind);
+    of(count, found == shape.devices.end() ? 0 : found->second);
+  }
+  return std::min(most, kMillion);
 }
 
 SlotCost SlotCostOf(const SnapshotIndex& index, std::size_t number, std::size_t pool) {

@@ -51,6 +51,8 @@ struct SlotCost {
 // also if each item takes as long as the longest was expected to.
 inline constexpr Duration kBudgetWindow = std::chrono::seconds(60 + 30 + 180);
 
+// The part of a machine of this shape that an item takes, by the resource of which it takes most.
+std::int64_t MachinePpm(const Resources& shape, const Resources& need);
 SlotCost SlotCostOf(const SnapshotIndex& index, std::size_t job, std::size_t pool);
 
 // Items of one job that may run in the same pools. A job has one claim, or a second one for those

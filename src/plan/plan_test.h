@@ -59,7 +59,10 @@ inline PlanMachine MachineOf(const PlanPool& pool, std::int64_t number,
   machine.state = state;
   machine.since = machine.billed_from = machine.idle_since = kNow - std::chrono::minutes(2);
   machine.price = pool.price;
-  if (state == MachineState::kJoined || state == MachineState::kDraining) machine.has = pool.shape;
+  if (state == MachineState::kJoined || state == MachineState::kDraining) {
+    machine.has = pool.shape;
+    machine.joined = machine.since;
+  }
   return machine;
 }
 

@@ -115,6 +115,7 @@ Snapshot RandomSnapshot(std::uint32_t seed) {
     const auto state = dice.In(2) ? MachineState::kJoined : static_cast<MachineState>(dice.Upto(4));
     PlanMachine machine = MachineOf(pool, pool.next_number++, state);
     machine.since = machine.billed_from = kNow - std::chrono::seconds(dice.Upto(1200));
+    if (machine.joined) machine.joined = machine.billed_from + std::chrono::seconds(dice.Upto(300));
     machine.idle_since = kNow - std::chrono::seconds(dice.Upto(600));
     if (dice.In(4)) machine.has.millicpus += 1000;  // machines of a pool may differ
     if (state == MachineState::kJoined || state == MachineState::kDraining) {

@@ -133,6 +133,7 @@ struct PlanMachine {
   TimePoint idle_since{};  // of one that has joined and has no lease
   Money price;             // an hour
   TimePoint billed_from{};
+  std::optional<TimePoint> joined;    // nothing: never, so far
   std::optional<JobId> reserved_for;  // by the plan before this one
 };
 
