@@ -91,6 +91,24 @@ TEST(Autoscale, OrdersNoMachineForWorkOfSeconds) {
   EXPECT_EQ(OrderedFrom(WantedOf(world), "p"), 1);  // 1,000 s are two slots
 }
 
+TEST(Autoscale, OrdersNoMoreForManySmallJobsThanForALargeOne) {
+  Snapshot world = Flood();
+  world.jobs.clear();
+  for (int i = 1; i <= 1000; ++i) {
+    world.jobs.push_back(JobOf(i, "q", 10));
+    world.jobs.back().times = Takes(1s);
+  }
+  EXPECT_EQ(OrderedFrom(WantedOf(world), "p"), 5);  // 10,000 s are 17 slots
+  for (PlanJob& job : world.jobs) job.times.reset();
+  // Ten of them are tried, each worth three machines; together they fit on 25.
+  EXPECT_EQ(OrderedFrom(WantedOf(world), "p"), 25);
+  // One that may not run is no reason for a machine, and takes none from the next.
+  world.jobs.resize(2);
+  for (PlanJob& job : world.jobs) job.times = Takes(1s);
+  world.jobs[0].budget = world.jobs[0].spent = Dollars(1);
+  EXPECT_EQ(OrderedFrom(WantedOf(world), "p"), 1);
+}
+
 TEST(Autoscale, OrdersWhatADeadlineNeeds) {
   Snapshot world = Flood();
   // 400 hours of a cpu in 80 % of 10 hours are 50 slots.

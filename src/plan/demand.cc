@@ -2,7 +2,11 @@
 #include "plan/demand.h"
 
 #include <algorithm>
+#include <map>
 #include <tuple>
+
+#include "plan/caps.h"
+#include "plan/room.h"
 
 namespace tidemill {
 namespace {
@@ -20,23 +24,64 @@ std::int64_t Payable(const PlanJob& job, const Claim& claim, std::int64_t items)
   return std::clamp<std::int64_t>((*job.budget - job.spent).micros / item.micros, 0, items);
 }
 
-Demand DemandOf(const SnapshotIndex& index, const std::vector<Claim>& claims, std::size_t number,
-                TimePoint now) {
-  const Claim& claim = claims[number];
-  const PlanJob& job = index.snapshot().jobs[claim.job];
-  std::int64_t items = ItemsLeft(index, claim);
-  if (!job.times) {
+bool MayRun(const Caps& caps, const Claim& claim) {
+  for (std::size_t p = 0; p < claim.pools.size(); ++p) {
+    if (caps.Reached(claim, p) == Limit::kNone) return true;
+  }
+  return false;
+}
+
+// Turns claims into slots, one after the other.
+class Reckoner {
+ public:
+  Reckoner(const SnapshotIndex& index, TimePoint now) : index_(index), now_(now) {}
+
+  std::int64_t Canary(const Claim& claim) {
+    const PlanJob& job = index_.snapshot().jobs[claim.job];
     std::int64_t on_one = 1;
-    for (const Resources& shape : index.Shapes(claim.pools.front())) {
+    for (const Resources& shape : index_.Shapes(claim.pools.front())) {
       on_one = std::max(on_one, SlotsIn(shape, job.need));
     }
-    return {number, std::min(items, kCanaryMachines * on_one), true};
+    std::int64_t& used = canaries_[claim.queue];  // machines
+    const std::int64_t machines = std::min(kCanaryMachines, kCanaryTogether - used);
+    const std::int64_t slots = std::min(ItemsLeft(index_, claim), machines * on_one);
+    used += (slots + on_one - 1) / on_one;
+    return slots;
   }
-  items = Payable(job, claim, items);
-  const auto mean = std::max<std::int64_t>(job.times->mean.count(), 1);
-  const std::int64_t time = TimeFor(job, now).count();
-  return {number, std::min(MulDivUp(items, mean, time), items), false};
-}
+
+  std::int64_t Work(const Claim& claim) {
+    const PlanJob& job = index_.snapshot().jobs[claim.job];
+    const std::int64_t items = Payable(job, claim, ItemsLeft(index_, claim));
+    const std::int64_t mean = std::max<std::int64_t>(job.times->mean.count(), 1);
+    const std::int64_t exact = MulDivUp(items, mean * 1000, TimeFor(job, now_).count());
+    Sum& sum = alike_[{claim.queue, claim.pools, job.need}];
+    sum.thousandths += std::min(exact, items * 1000);
+    const std::int64_t slots = std::min((sum.thousandths + 999) / 1000 - sum.slots, items);
+    sum.slots += slots;
+    return slots;
+  }
+
+ private:
+  struct Kind {
+    std::size_t queue = 0;
+    std::vector<std::size_t> pools;
+    Resources need;
+    bool operator<(const Kind& other) const {
+      if (queue != other.queue) return queue < other.queue;
+      if (pools != other.pools) return pools < other.pools;
+      return ResourcesLess()(need, other.need);
+    }
+  };
+  struct Sum {
+    std::int64_t thousandths = 0;  // of slots that are wanted
+    std::int64_t slots = 0;        // that were given
+  };
+
+  const SnapshotIndex& index_;
+  const TimePoint now_;
+  std::map<std::size_t, std::int64_t> canaries_;  // by queue
+  std::map<Kind, Sum> alike_;
+};
 
 }  // namespace
 
@@ -50,8 +95,10 @@ std::int64_t ItemsLeft(const SnapshotIndex& index, const Claim& claim) {
 std::vector<Demand> DemandsOf(const SnapshotIndex& index, const std::vector<Claim>& claims,
                               TimePoint now) {
   std::vector<Demand> demands;
+  const Caps caps(index);
   for (std::size_t i = 0; i < claims.size(); ++i) {
-    demands.push_back(DemandOf(index, claims, i, now));
+    if (!MayRun(caps, claims[i])) continue;
+    demands.push_back({i, 0, !index.snapshot().jobs[claims[i].job].times.has_value()});
   }
   const auto key = [&](const Demand& demand) {
     const Claim& claim = claims[demand.claim];
@@ -62,6 +109,11 @@ std::vector<Demand> DemandsOf(const SnapshotIndex& index, const std::vector<Clai
   };
   std::sort(demands.begin(), demands.end(),
             [&](const Demand& a, const Demand& b) { return key(a) < key(b); });
+  Reckoner reckoner(index, now);
+  for (Demand& demand : demands) {
+    const Claim& claim = claims[demand.claim];
+    demand.slots = demand.canary ? reckoner.Canary(claim) : reckoner.Work(claim);
+  }
   return demands;
 }
 

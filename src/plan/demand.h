@@ -12,6 +12,9 @@ namespace tidemill {
 // this small. Three machines that find the same fault are what a job is paused for; a mistake costs
 // no more than they do.
 inline constexpr std::int64_t kCanaryMachines = 3;
+// And for all such jobs of a queue together: a thousand small ones are no reason for three
+// thousand.
+inline constexpr std::int64_t kCanaryTogether = 30;
 // Without a deadline, as many machines as have work for so long: a machine that takes one or two
 // minutes to boot then works for most of what it costs.
 inline constexpr Duration kTurnaround = std::chrono::minutes(10);
