@@ -8,6 +8,7 @@
 #include "plan/caps.h"
 #include "plan/claims.h"
 #include "plan/demand.h"
+#include "plan/free_room.h"
 #include "plan/words.h"
 
 namespace tidemill {
@@ -26,8 +27,12 @@ class JobReasons {
 
   std::vector<Reason> Find() {
     if (AddBar()) return std::move(reasons_);
+    // What waits may be all of the kind that is not for spot: its claim is the first of the two.
     for (const Claim& claim : ClaimsOf(index_)) {
-      if (claim.job == number_ && !claim.worn) AddOf(claim);
+      if (claim.job == number_ && claim.waiting > 0 &&
+          (!claim.worn || claim.waiting == job_.waiting)) {
+        AddOf(claim);
+      }
     }
     for (const std::string& name : Queue().pools) AddPoolBar(name);
     return std::move(reasons_);
@@ -48,6 +53,7 @@ class JobReasons {
   void AddTooLarge(std::size_t pool);
 
   void AddOf(const Claim& claim);
+  bool HasRoom(const Claim& claim) const;
   bool AddLimit(const Claim& claim);
   void AddHold(std::size_t pool);
   void AddToCome(const Claim& claim);
@@ -182,8 +188,30 @@ void JobReasons::AddOf(const Claim& claim) {
   AddToCome(claim);
   AddShare(claim);
   if (!reasons_.empty()) return;
-  Add(WhyCode::kStarting, "",
-      "nothing holds it up: agents take its items when they ask next, within seconds");
+  if (HasRoom(claim)) {
+    Add(WhyCode::kStarting, "",
+        "nothing holds it up: agents take its items when they ask next, within seconds");
+  } else {
+    Add(WhyCode::kFull, "",
+        "the machines that it may use are full; it gets room as items end there, or add machines");
+  }
+}
+
+bool JobReasons::HasRoom(const Claim& claim) const {
+  for (std::size_t i = 0; i < index_.snapshot().machines.size(); ++i) {
+    const PlanMachine& machine = index_.snapshot().machines[i];
+    const auto pool = index_.PoolOf(i);
+    if (machine.state != MachineState::kJoined || !pool) continue;
+    if (std::find(claim.pools.begin(), claim.pools.end(), *pool) == claim.pools.end()) continue;
+    const bool kept = std::any_of(
+        context_.plan.reserved.begin(), context_.plan.reserved.end(),
+        [&](const Reservation& one) { return one.machine == machine.id && one.job != job_.id; });
+    if (kept) continue;
+    FreeOn on = FreeOf(index_, machine);
+    if (on.empty) on.free.devices[kWholeMachine] = 1;
+    if (SlotsIn(on.free, job_.need) > 0) return true;
+  }
+  return false;
 }
 
 bool JobReasons::AddLimit(const Claim& claim) {

@@ -49,6 +49,7 @@ enum class WhyCode : std::uint8_t {
   kImagePull,
   kReserved,
   kShare,
+  kFull,
   kStarting,
   // Of a machine.
   kMachineOrdered,
