@@ -5,10 +5,10 @@
 #include <optional>
 #include <utility>
 
+#include "plan/after_plan.h"
 #include "plan/caps.h"
 #include "plan/claims.h"
 #include "plan/demand.h"
-#include "plan/free_room.h"
 #include "plan/words.h"
 
 namespace tidemill {
@@ -53,7 +53,6 @@ class JobReasons {
   void AddTooLarge(std::size_t pool);
 
   void AddOf(const Claim& claim);
-  bool HasRoom(const Claim& claim) const;
   bool AddLimit(const Claim& claim);
   void AddHold(std::size_t pool);
   void AddToCome(const Claim& claim);
@@ -188,7 +187,7 @@ void JobReasons::AddOf(const Claim& claim) {
   AddToCome(claim);
   AddShare(claim);
   if (!reasons_.empty()) return;
-  if (HasRoom(claim)) {
+  if (HasRoomFor(index_, context_.plan, claim)) {
     Add(WhyCode::kStarting, "",
         "nothing holds it up: agents take its items when they ask next, within seconds");
   } else {
@@ -197,35 +196,8 @@ void JobReasons::AddOf(const Claim& claim) {
   }
 }
 
-bool JobReasons::HasRoom(const Claim& claim) const {
-  for (std::size_t i = 0; i < index_.snapshot().machines.size(); ++i) {
-    const PlanMachine& machine = index_.snapshot().machines[i];
-    const auto pool = index_.PoolOf(i);
-    if (machine.state != MachineState::kJoined || !pool) continue;
-    if (std::find(claim.pools.begin(), claim.pools.end(), *pool) == claim.pools.end()) continue;
-    const bool kept = std::any_of(
-        context_.plan.reserved.begin(), context_.plan.reserved.end(),
-        [&](const Reservation& one) { return one.machine == machine.id && one.job != job_.id; });
-    if (kept) continue;
-    FreeOn on = FreeOf(index_, machine);
-    if (on.empty) on.free.devices[kWholeMachine] = 1;
-    if (SlotsIn(on.free, job_.need) > 0) return true;
-  }
-  return false;
-}
-
 bool JobReasons::AddLimit(const Claim& claim) {
-  Caps caps(index_);
-  caps.AddRunning(index_);
-  for (const PlanRow& row : context_.plan.rows) {
-    const std::size_t job = *index_.FindJob(row.job);
-    const std::size_t pool = *index_.FindPool(row.pool);
-    const auto running = index_.Running(job).find(pool);
-    const std::int64_t runs = running == index_.Running(job).end() ? 0 : running->second;
-    const std::int64_t more = row.slots - runs;
-    const auto queue = index_.FindQueue(index_.snapshot().jobs[job].queue);
-    if (more > 0 && queue) caps.Add(job, *queue, SlotCostOf(index_, job, pool), more);
-  }
+  const Caps caps = CapsAfter(index_, context_.plan);
   Limit reached = Limit::kNone;
   for (std::size_t p = 0; p < claim.pools.size(); ++p) {
     reached = caps.Reached(claim, p);
