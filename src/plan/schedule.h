@@ -16,8 +16,9 @@ struct PlanRow {
   JobId job;
   std::string pool;
   std::int64_t slots = 0;  // not 0
-  // Those of them that are for items that were interrupted often. In a pool that is not spot such
-  // items go first, up to this; where it is 0 they are granted only if the job has it nowhere.
+  // Those of them that are for items that were interrupted often: such items are granted here
+  // first, up to this. A job with no such slots in any pool may run them wherever it runs the
+  // others.
   std::int64_t worn_slots = 0;
   bool operator==(const PlanRow&) const = default;
 };
