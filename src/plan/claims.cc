@@ -40,7 +40,7 @@ JobBar JobBarOf(const SnapshotIndex& index, std::size_t number) {
   if (!job.after.empty()) return JobBar::kAfter;
   const auto queue = index.FindQueue(job.queue);
   if (!queue) return JobBar::kNoQueue;
-  const PlanQueue& its = index.snapshot().queues[*queue];
+  const Queue& its = index.snapshot().queues[*queue];
   if (its.disabled) return JobBar::kQueueDisabled;
   if (job.waiting <= 0) return JobBar::kNothingWaits;
   const bool allowed = std::any_of(its.pools.begin(), its.pools.end(), [&](const auto& name) {

@@ -102,7 +102,7 @@ std::vector<Demand> DemandsOf(const SnapshotIndex& index, const std::vector<Clai
   }
   const auto key = [&](const Demand& demand) {
     const Claim& claim = claims[demand.claim];
-    const PlanQueue& queue = index.snapshot().queues[claim.queue];
+    const Queue& queue = index.snapshot().queues[claim.queue];
     const PlanJob& job = index.snapshot().jobs[claim.job];
     return std::tuple(queue.share <= 0, -std::int64_t{queue.priority}, -std::int64_t{job.priority},
                       job.submitted, job.id, demand.claim);

@@ -17,8 +17,8 @@ inline constexpr TimePoint kNow{std::chrono::hours(1'000)};
 
 inline Money Dollars(double dollars) { return {static_cast<std::int64_t>(dollars * 1e6 + 0.5)}; }
 
-inline PlanQueue QueueOf(std::string name, std::vector<std::string> pools) {
-  PlanQueue queue;
+inline Queue QueueOf(std::string name, std::vector<std::string> pools) {
+  Queue queue;
   queue.name = std::move(name);
   queue.pools = std::move(pools);
   return queue;

@@ -65,8 +65,8 @@ PlanJob RandomJob(Dice& dice, std::int64_t number) {
   return job;
 }
 
-PlanQueue RandomQueue(Dice& dice, int number, const std::vector<PlanPool>& pools) {
-  PlanQueue queue = QueueOf("q" + std::to_string(number), {});
+Queue RandomQueue(Dice& dice, int number, const std::vector<PlanPool>& pools) {
+  Queue queue = QueueOf("q" + std::to_string(number), {});
   for (const PlanPool& pool : pools) {
     if (!dice.In(3)) queue.pools.push_back(pool.name);
   }

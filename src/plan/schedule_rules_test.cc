@@ -80,7 +80,7 @@ RC_GTEST_PROP(ScheduleRules, NoLimitIsPassedByWhatIsAdded, (std::uint32_t seed))
       Count(machines[job.queue], index, plan, j, [](const auto& cost) { return cost.machine_ppm; });
       Count(costs[job.queue], index, plan, j, [](const auto& cost) { return cost.an_hour.micros; });
     }
-    for (const PlanQueue& queue : world.queues) {
+    for (const Queue& queue : world.queues) {
       if (queue.limits.running) ExpectBelow(items[queue.name], *queue.limits.running);
       if (queue.limits.machines) {
         ExpectBelow(machines[queue.name], *queue.limits.machines * 1'000'000);

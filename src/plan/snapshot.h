@@ -10,7 +10,9 @@
 #include "base/loop.h"
 #include "model/ids.h"
 #include "model/job.h"
-#include "plan/price.h"
+#include "model/pool.h"
+#include "model/price.h"
+#include "model/queue.h"
 
 // What the leader reads each second, of one project: machines are never shared between projects, so
 // each is planned alone. All that is decided here is a function of these values and of `now`.
@@ -18,27 +20,6 @@
 // All times are the database's, as microseconds since 1970: two leaders then mean the same by them.
 // Names and ids are unique; what names something that is not there counts as not there.
 namespace tidemill {
-
-using Labels = std::map<std::string, std::string>;
-
-// Where a job waits. One without a value has no limit of that kind.
-struct QueueLimits {
-  std::optional<std::int64_t> machines;  // as many machines' worth of slots
-  std::optional<Money> cost_an_hour;
-  std::optional<std::int64_t> running;  // items
-};
-
-struct PlanQueue {
-  std::string name;
-  std::int32_t priority = 0;  // the higher is served first
-  // Against other queues of its priority. 0: gets what others leave, and may starve.
-  std::int32_t share = 1;
-  std::vector<std::string> pools;  // in the order in which they are used
-  QueueLimits limits;
-  bool disabled = false;
-};
-
-enum class SizeUnit : std::uint8_t { kMachines, kVcpus };
 
 // What the provider said when it last refused; nothing of it holds for ever.
 struct ProviderWord {
@@ -49,25 +30,8 @@ struct ProviderWord {
 };
 
 // Machines of one kind from one provider.
-struct PlanPool {
+struct PlanPool : PoolMachines {
   std::string name;
-  std::string provider;  // empty: its machines come and go by themselves; none is ordered or ended
-  // What the agent of such a machine has to give. As its machines say, once one has joined: what is
-  // sold as 32 GiB is less.
-  Resources shape;
-  bool spot = false;
-  Money price;      // of a machine an hour, now
-  Money on_demand;  // the same, if it were not spot
-  std::int64_t min = 0;
-  std::int64_t max = 0;
-  SizeUnit unit = SizeUnit::kMachines;      // of min and max
-  std::optional<std::int32_t> max_price;    // percent of on_demand; above it nothing is ordered
-  Duration idle = std::chrono::minutes(5);  // a machine without work for so long is drained
-  Duration boot_limit = std::chrono::minutes(10);  // for each of `ordered` and `booting`
-  Labels labels;
-  // Items that wait or run in its queues -> machines; empty: by the work that is left.
-  std::map<std::int64_t, std::int64_t> steps;
-  bool disabled = false;
   ProviderWord provider_word;
   // The number that the next machine gets: one more than that of any ever ordered.
   std::int64_t next_number = 0;
@@ -138,7 +102,7 @@ struct PlanMachine {
 };
 
 struct Snapshot {
-  std::vector<PlanQueue> queues;
+  std::vector<Queue> queues;
   std::vector<PlanPool> pools;
   std::vector<PlanJob> jobs;
   std::vector<PlanMachine> machines;

@@ -42,7 +42,7 @@ Snapshot Large(std::uint64_t busy) {
     world.pools.push_back(pool);
   }
   for (int i = 0; i < 10; ++i) {
-    PlanQueue queue = QueueOf("q" + std::to_string(i), {"p0", "p1", "p2", "p3"});
+    Queue queue = QueueOf("q" + std::to_string(i), {"p0", "p1", "p2", "p3"});
     queue.priority = i / 5;
     queue.share = 1 + i % 3;
     if (i == 7) queue.limits.cost_an_hour = plan_test::Dollars(50);

@@ -53,7 +53,7 @@ void Turns::Arrange() {
   std::map<std::pair<bool, std::int64_t>, std::map<std::size_t, std::map<std::int64_t, Band>>> tree;
   for (std::size_t i = 0; i < claims_.size(); ++i) {
     const PlanJob& job = snapshot.jobs[claims_[i].job];
-    const PlanQueue& queue = snapshot.queues[claims_[i].queue];
+    const tidemill::Queue& queue = snapshot.queues[claims_[i].queue];
     const std::size_t owner =
         owners.emplace(std::pair(claims_[i].queue, std::string_view(job.owner)), owners.size())
             .first->second;

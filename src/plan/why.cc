@@ -34,7 +34,7 @@ class JobReasons {
         AddOf(claim);
       }
     }
-    for (const std::string& name : Queue().pools) AddPoolBar(name);
+    for (const std::string& name : JobQueue().pools) AddPoolBar(name);
     return std::move(reasons_);
   }
 
@@ -43,7 +43,7 @@ class JobReasons {
   void Add(WhyCode code, std::string pool, std::string sentence, Numbers numbers = {}) {
     reasons_.push_back({code, std::move(pool), std::move(sentence), std::move(numbers)});
   }
-  const PlanQueue& Queue() const { return index_.snapshot().queues[*index_.FindQueue(job_.queue)]; }
+  const Queue& JobQueue() const { return index_.snapshot().queues[*index_.FindQueue(job_.queue)]; }
 
   // True: it keeps all of the job from running.
   bool AddBar();
@@ -90,8 +90,9 @@ bool JobReasons::AddBar() {
       AddResting();
       return true;
     case JobBar::kNoPool:
-      if (Queue().pools.empty()) Add(WhyCode::kNoPools, "", queue + " has no pools; give it one");
-      for (const std::string& name : Queue().pools) AddPoolBar(name);
+      if (JobQueue().pools.empty())
+        Add(WhyCode::kNoPools, "", queue + " has no pools; give it one");
+      for (const std::string& name : JobQueue().pools) AddPoolBar(name);
       return true;
   }
   return true;
@@ -203,7 +204,7 @@ bool JobReasons::AddLimit(const Claim& claim) {
     reached = caps.Reached(claim, p);
     if (reached == Limit::kNone) return false;  // it may run there
   }
-  const QueueLimits& limits = Queue().limits;
+  const QueueLimits& limits = JobQueue().limits;
   const std::string queue = "queue " + Quoted(job_.queue);
   switch (reached) {
     case Limit::kNone:

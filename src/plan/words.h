@@ -5,7 +5,7 @@
 #include <string>
 
 #include "model/job.h"
-#include "plan/price.h"
+#include "model/price.h"
 
 // Numbers as people read them.
 namespace tidemill {
