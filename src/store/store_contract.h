@@ -14,5 +14,6 @@
 #include "store/pass_contract.h"
 #include "store/reads_contract.h"
 #include "store/retry_contract.h"
+#include "store/settings_contract.h"
 #include "store/settle_contract.h"
 #include "store/trial_contract.h"

@@ -17,6 +17,7 @@
 #include "store/access_store.h"
 #include "store/check.h"
 #include "store/ledger_store.h"
+#include "store/settings_store.h"
 #include "store/store.h"
 
 // Short words for tests of stores. What a test does not name has a default.
@@ -143,6 +144,7 @@ class StoreHolder {
   virtual Store& store() = 0;
   virtual AccessStore& access() = 0;
   virtual LedgerStore& ledger() = 0;
+  virtual SettingsStore& settings() = 0;
   // Makes whatever ends by time so much older.
   virtual void Age(Duration time) = 0;
 };
@@ -157,6 +159,7 @@ class StoreTest : public testing::TestWithParam<StoreMaker> {
   Store& store() { return holder_->store(); }
   AccessStore& access() { return holder_->access(); }
   LedgerStore& ledger() { return holder_->ledger(); }
+  SettingsStore& settings() { return holder_->settings(); }
   void Age(Duration time) { holder_->Age(time); }
   StoreState All() { return Must(store().Dump({}, Bodies::kWith)); }
   JobDump DumpOf(JobId job) { return Must(store().Dump(job, Bodies::kWith)).jobs.at(0); }

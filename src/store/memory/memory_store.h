@@ -16,13 +16,14 @@
 #include "store/ledger_store.h"
 #include "store/retries.h"
 #include "store/rules.h"
+#include "store/settings_store.h"
 #include "store/store.h"
 
 namespace tidemill {
 
 // The store as maps: for the simulator, and as the plain statement of what a store must do. It goes
 // through every row where a real one has an index. Any thread; nothing survives it.
-class MemoryStore : public Store, public AccessStore, public LedgerStore {
+class MemoryStore : public Store, public AccessStore, public LedgerStore, public SettingsStore {
  public:
   // `clock_us` is the store's own clock, since 1970.
   explicit MemoryStore(std::function<std::int64_t()> clock_us) : clock_us_(std::move(clock_us)) {}
@@ -102,6 +103,25 @@ class MemoryStore : public Store, public AccessStore, public LedgerStore {
   Result<std::vector<AuditRow>> ListAudit(const AuditFilter& filter) override;
   Result<std::int64_t> DropOldAccess(Duration audit_age) override;
 
+  Result<PoolSettings> SetMachines(const std::string& project, const std::string& pool,
+                                   const PoolMachines& machines) override;
+  Result<PoolSettings> FindPoolSettings(const std::string& project,
+                                        const std::string& pool) override;
+  Result<std::vector<PoolSettings>> ListPoolSettings(const std::string& project,
+                                                     const std::string& after, int limit) override;
+  Result<void> DropPool(const std::string& project, const std::string& pool) override;
+  Result<Queue> PutQueue(const std::string& project, const Queue& queue) override;
+  Result<Queue> FindQueue(const std::string& project, const std::string& name) override;
+  Result<std::vector<Queue>> ListQueues(const std::string& project, const std::string& after,
+                                        int limit) override;
+  Result<void> DropQueue(const std::string& project, const std::string& name) override;
+  Result<KeptSpec> PutSpec(const std::string& project, const KeptSpec& spec) override;
+  Result<KeptSpec> FindSpec(const std::string& project, const std::string& name,
+                            std::optional<std::int32_t> version) override;
+  Result<std::vector<KeptSpec>> ListSpecs(const std::string& project, const std::string& after,
+                                          int limit) override;
+  Result<void> DropSpec(const std::string& project, const std::string& name) override;
+
  private:
   struct JobRow {
     Job job;
@@ -156,6 +176,7 @@ class MemoryStore : public Store, public AccessStore, public LedgerStore {
   bool IsGoodNow(const Token& token) const;
   bool HasProject(const std::string& name) const { return projects_.contains(name); }
   ProjectLimits LimitsOf(const std::string& project) const;
+  PoolSettings SettingsOf(const Pool& pool) const;
   Result<void> MayGrow(const Job& job, std::int64_t more) const;
 
   const std::function<std::int64_t()> clock_us_;
@@ -182,6 +203,10 @@ class MemoryStore : public Store, public AccessStore, public LedgerStore {
   std::map<std::pair<std::string, std::string>, Pool> pools_ = {
       {{std::string(kDefaultProject), std::string(kDefaultPool)},
        {std::string(kDefaultProject), std::string(kDefaultPool), {}}}};
+  // By project and name; a pool that nobody has said anything of is not in it.
+  std::map<std::pair<std::string, std::string>, PoolMachines> machines_;
+  std::map<std::pair<std::string, std::string>, Queue> queues_;
+  std::map<std::pair<std::string, std::string>, std::vector<KeptSpec>> specs_;  // version 1 first
   std::map<TokenId, TokenRow> tokens_;
   std::map<std::string, TokenId> token_hashes_;
   std::map<std::string, BrowserRow> browsers_;  // by hash

@@ -11,6 +11,7 @@
 #include "store/access_store.h"
 #include "store/ledger_store.h"
 #include "store/postgres/connection.h"
+#include "store/settings_store.h"
 #include "store/store.h"
 
 namespace tidemill {
@@ -25,7 +26,7 @@ struct PostgresOptions {
 //
 // Transactions take their locks in one order, so that none can wait in a circle:
 // sessions, leases, chunks, job; each ascending by id. Grants only ever skip what is locked.
-class PostgresStore : public Store, public AccessStore, public LedgerStore {
+class PostgresStore : public Store, public AccessStore, public LedgerStore, public SettingsStore {
  public:
   explicit PostgresStore(PostgresOptions options) : options_(std::move(options)) {}
 
@@ -107,6 +108,25 @@ class PostgresStore : public Store, public AccessStore, public LedgerStore {
   Result<void> Record(const AuditRow& row) override;
   Result<std::vector<AuditRow>> ListAudit(const AuditFilter& filter) override;
   Result<std::int64_t> DropOldAccess(Duration audit_age) override;
+
+  Result<PoolSettings> SetMachines(const std::string& project, const std::string& pool,
+                                   const PoolMachines& machines) override;
+  Result<PoolSettings> FindPoolSettings(const std::string& project,
+                                        const std::string& pool) override;
+  Result<std::vector<PoolSettings>> ListPoolSettings(const std::string& project,
+                                                     const std::string& after, int limit) override;
+  Result<void> DropPool(const std::string& project, const std::string& pool) override;
+  Result<Queue> PutQueue(const std::string& project, const Queue& queue) override;
+  Result<Queue> FindQueue(const std::string& project, const std::string& name) override;
+  Result<std::vector<Queue>> ListQueues(const std::string& project, const std::string& after,
+                                        int limit) override;
+  Result<void> DropQueue(const std::string& project, const std::string& name) override;
+  Result<KeptSpec> PutSpec(const std::string& project, const KeptSpec& spec) override;
+  Result<KeptSpec> FindSpec(const std::string& project, const std::string& name,
+                            std::optional<std::int32_t> version) override;
+  Result<std::vector<KeptSpec>> ListSpecs(const std::string& project, const std::string& after,
+                                          int limit) override;
+  Result<void> DropSpec(const std::string& project, const std::string& name) override;
 
  private:
   Result<std::unique_ptr<Connection>> Borrow();

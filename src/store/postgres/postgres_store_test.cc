@@ -20,6 +20,7 @@ class PostgresHolder : public StoreHolder {
   Store& store() override { return store_; }
   AccessStore& access() override { return store_; }
   LedgerStore& ledger() override { return store_; }
+  SettingsStore& settings() override { return store_; }
   void Age(Duration time) override {
     now_us_ += time.count();
     StillDatabase().SetClock(now_us_);

@@ -83,9 +83,10 @@ TestDatabase::~TestDatabase() {
 
 void TestDatabase::Clean() {
   Sql("delete from report; delete from lease; delete from agent_session; delete from job;"
-      " delete from token; delete from secret; delete from audit;"
-      " delete from pool where project <> 'default' or name <> 'default';"
-      " delete from project where name <> 'default';"
+      " delete from token; delete from secret; delete from audit; delete from kept_spec;"
+      " delete from queue;"
+      " delete from pool; delete from project where name <> 'default';"
+      " insert into pool (project, name) values ('default', 'default');"
       " update change set seq = 0; alter table job alter column job_id restart with 1");
 }
 

@@ -172,6 +172,7 @@ Result<JoinPlace> PostgresStore::UseJoinToken(const std::string& secret, Session
     transaction.Send(kReadJoinUse, use);
     transaction.Send(kPoolOfToken, Params().Text(place.token.project).Text(place.token.pool));
     TIDEMILL_TRY(const std::vector<Rows> answers, transaction.Flush());
+    if (answers[1].empty()) return NotAJoinToken();  // the pool went just now
     place.pool = ReadFirst(answers[1], ReadPool);
     if (answers[0].empty()) {
       if (place.token.uses_left == 0) return NotAJoinToken();
