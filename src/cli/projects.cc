@@ -11,6 +11,7 @@
 #include "cli/pages.h"
 #include "cli/table.h"
 #include "wire/access_json.h"
+#include "wire/settings_json.h"
 #include "wire/size.h"
 
 namespace tidemill::cli {
@@ -86,10 +87,13 @@ std::string AuditText(const std::vector<AuditRow>& rows, std::int64_t now_ms, st
 }
 
 int ListPools(const Context& context) {
-  return PrintAll<Pool>(
-      context, "/v1/pools", ParsePools, [](const Pool& pool) { return Printable(pool.name); },
-      [&](const std::vector<Pool>& pools) {
-        return PoolsText(pools, context.console.columns, context.console.colours);
+  return PrintAll<PoolSettings>(
+      context, "/v1/pools", ParsePools,
+      [](const PoolSettings& pool) { return Printable(pool.pool.name); },
+      [&](const std::vector<PoolSettings>& pools) {
+        std::vector<Pool> policies;
+        for (const PoolSettings& pool : pools) policies.push_back(pool.pool);
+        return PoolsText(policies, context.console.columns, context.console.colours);
       });
 }
 

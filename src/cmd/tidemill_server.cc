@@ -221,7 +221,7 @@ int Serve(const Flags& flags) {
   Registries registries(loop, RegistriesOf(flags));
   options.api.find_digest = FinderOf(registries);
   LedgerWriter ledger(server.deps(), store, objects, {.objects = flags.objects});
-  Service service({loop, server, random, log}, options);
+  Service service({loop, server, store, random, log}, options);
   if (auto started = service.Start(); !started) {
     std::fprintf(stderr, "tidemill-server: cannot listen on %s: %s\n", flags.listen.c_str(),
                  started.error().reason.c_str());

@@ -10,12 +10,16 @@
 #include "base/limits.h"
 #include "model/job.h"
 #include "wire/json.h"
+#include "wire/page_json.h"
 #include "wire/policy_json.h"
 
 namespace tidemill {
 namespace {
 
 using json::Fields;
+using json::FormatPage;
+using json::kMostText;
+using json::ParsePage;
 using json::Value;
 using std::chrono::seconds;
 
@@ -24,7 +28,6 @@ constexpr std::int64_t kApiLife = 90LL * 24 * 3600;
 constexpr std::int64_t kJoinLife = 15LL * 60;
 constexpr std::int64_t kMostUses = 1'000'000;
 constexpr std::size_t kMostToken = 200;
-constexpr std::size_t kMostText = 1000;
 
 std::string ProjectText(const std::string& project) {
   return project.empty() ? std::string(kAllProjects) : project;
@@ -32,15 +35,6 @@ std::string ProjectText(const std::string& project) {
 
 std::string ProjectOf(std::string_view text) {
   return text == kAllProjects ? std::string() : std::string(text);
-}
-
-// A name as the nouns of the API have them.
-Result<std::string> ReadName(const Fields& fields, std::string_view field) {
-  TIDEMILL_TRY(const std::string_view name, fields.Text(field, {.most_bytes = limits::kNameBytes}));
-  if (!IsName(name)) {
-    return json::Wrong(fields.In(field), "must be letters, digits, '.', '_' and '-'");
-  }
-  return std::string(name);
 }
 
 Result<Role> ReadRole(const Fields& fields) {
@@ -60,33 +54,6 @@ Result<std::string> ReadText(const Fields& fields, std::string_view name) {
 
 Result<std::int64_t> ReadTime(const Fields& fields, std::string_view name) {
   return fields.Int(name, {.absent = 0});
-}
-
-// {"NAME":[...],"next":"..."}
-template <typename T, typename Format>
-std::string FormatPage(std::string_view name, const std::vector<T>& rows, const std::string& next,
-                       Format format) {
-  std::string list = "[";
-  for (const T& row : rows) list.append(list.size() > 1 ? "," : "").append(format(row));
-  std::string out = "{";
-  json::AppendValue(out, name, list + "]");
-  if (!next.empty()) json::AppendText(out, "next", next);
-  return out + "}";
-}
-
-template <typename T, typename Read>
-Result<Page<T>> ParsePage(std::string_view body, std::string_view name, Read read) {
-  TIDEMILL_TRY(const Value value, json::Parse(body));
-  TIDEMILL_TRY(const Fields fields, Fields::Of(value, {}));
-  Page<T> page;
-  TIDEMILL_TRY_VOID(
-      json::ReadEach(fields, name, limits::kPageRows, [&](const Fields& row) -> Result<void> {
-        TIDEMILL_TRY(T one, read(row));
-        page.rows.push_back(std::move(one));
-        return {};
-      }));
-  TIDEMILL_TRY(page.next, fields.Text("next", {.most_bytes = kMostText, .absent = ""}));
-  return page;
 }
 
 Result<Token> ReadToken(const Fields& fields) {
@@ -137,6 +104,12 @@ Result<ProjectLimits> ReadLimits(const Fields& fields) {
 
 }  // namespace
 
+Result<std::string> json::ReadNoun(const Fields& fields, std::string_view field) {
+  TIDEMILL_TRY(const std::string_view name, fields.Text(field, {.most_bytes = limits::kNameBytes}));
+  if (!IsName(name)) return Wrong(fields.In(field), "must be letters, digits, '.', '_' and '-'");
+  return std::string(name);
+}
+
 // --- tokens ---
 
 Result<NewToken> ParseNewToken(std::string_view body) {
@@ -163,7 +136,7 @@ Result<NewToken> ParseNewToken(std::string_view body) {
     if (fields.Find("role") != nullptr) {
       return json::Wrong(fields.In("role"), "a join token has a pool, not a role");
     }
-    TIDEMILL_TRY(token.pool, ReadName(fields, "pool"));
+    TIDEMILL_TRY(token.pool, json::ReadNoun(fields, "pool"));
     if (fields.Find("uses") != nullptr) {
       TIDEMILL_TRY(const std::int64_t uses, fields.Int("uses", {.least = 1, .most = kMostUses}));
       token.uses = static_cast<std::int32_t>(uses);
@@ -307,7 +280,7 @@ std::string FormatProjects(const std::vector<Project>& projects, bool more) {
 Result<Page<Project>> ParseProjects(std::string_view body) {
   return ParsePage<Project>(body, "projects", [](const Fields& fields) -> Result<Project> {
     Project project;
-    TIDEMILL_TRY(project.name, ReadName(fields, "name"));
+    TIDEMILL_TRY(project.name, json::ReadNoun(fields, "name"));
     TIDEMILL_TRY(project.created_ms, ReadTime(fields, "created_ms"));
     if (const Value* limits = fields.Find("limits")) {
       const json::Path path = fields.In("limits");
@@ -330,27 +303,6 @@ std::string FormatPoolPolicy(const ContainerPolicy& policy) {
   std::string out = "{";
   json::AppendValue(out, "policy", json::PolicyText(policy));
   return out + "}";
-}
-
-std::string FormatPool(const Pool& pool) {
-  std::string out = "{";
-  json::AppendText(out, "name", pool.name);
-  json::AppendValue(out, "policy", json::PolicyText(pool.policy));
-  return out + "}";
-}
-
-std::string FormatPools(const std::vector<Pool>& pools, bool more) {
-  const std::string next = more && !pools.empty() ? pools.back().name : "";
-  return FormatPage("pools", pools, next, FormatPool);
-}
-
-Result<Page<Pool>> ParsePools(std::string_view body) {
-  return ParsePage<Pool>(body, "pools", [](const Fields& fields) -> Result<Pool> {
-    Pool pool;
-    TIDEMILL_TRY(pool.name, ReadName(fields, "name"));
-    TIDEMILL_TRY(pool.policy, json::ReadPolicy(fields, "policy"));
-    return pool;
-  });
 }
 
 // --- secrets ---
@@ -384,7 +336,7 @@ Result<std::vector<SecretInfo>> ParseSecrets(std::string_view body) {
   const auto page =
       ParsePage<SecretInfo>(body, "secrets", [](const Fields& fields) -> Result<SecretInfo> {
         SecretInfo secret;
-        TIDEMILL_TRY(secret.name, ReadName(fields, "name"));
+        TIDEMILL_TRY(secret.name, json::ReadNoun(fields, "name"));
         TIDEMILL_TRY(secret.updated_ms, ReadTime(fields, "updated_ms"));
         TIDEMILL_TRY(secret.updated_by, ReadText(fields, "updated_by"));
         return secret;

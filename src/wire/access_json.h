@@ -54,12 +54,9 @@ std::string FormatProject(const Project& project);
 std::string FormatProjects(const std::vector<Project>& projects, bool more);
 Result<Page<Project>> ParseProjects(std::string_view body);
 
-// PUT /v1/pools/{name}
+// PUT /v1/pools/{name}; the answer is that of settings_json.h.
 Result<ContainerPolicy> ParsePoolPolicy(std::string_view body);
 std::string FormatPoolPolicy(const ContainerPolicy& policy);
-std::string FormatPool(const Pool& pool);
-std::string FormatPools(const std::vector<Pool>& pools, bool more);
-Result<Page<Pool>> ParsePools(std::string_view body);
 
 // PUT /v1/secrets/{name}: {"value": base64}
 Result<std::string> ParseSecretValue(std::string_view body);

@@ -82,7 +82,6 @@ TEST(AccessJson, ProjectsPoolsAuditAndSecretsAndBack) {
   EXPECT_EQ(ParseProjects(FormatProjects({project}, false))->rows, std::vector<Project>{project});
   EXPECT_EQ(*ParseProjectLimits(FormatProjectLimits(project.limits)), project.limits);
   const Pool pool{"", "x", {.read_only_root = true, .user_namespace = true}};
-  EXPECT_EQ(ParsePools(FormatPools({pool}, false))->rows, std::vector<Pool>{pool});
   EXPECT_EQ(*ParsePoolPolicy(FormatPoolPolicy(pool.policy)), pool.policy);
   EXPECT_FALSE(ParsePoolPolicy(R"({"policy":{"no_caps":true}})"));
   const AuditRow row{1, 2, "p", "ann", "t", "10.0.0.1", "POST /v1/jobs", "render-7", false};

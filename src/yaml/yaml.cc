@@ -24,6 +24,10 @@ int LineAt(std::string_view yaml, std::size_t place) {
          static_cast<int>(std::count(yaml.begin(), yaml.begin() + static_cast<long>(place), '\n'));
 }
 
+bool IsDigits(std::string_view text) {
+  return std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
+}
+
 bool IsPlain(const YAML::Node& node) { return node.IsScalar() && node.Tag() == "?"; }
 
 // The word of `{word}`, which YAML reads as an object with one name and no value.
@@ -127,7 +131,9 @@ class Converter {
     if (text.find('\0') != std::string::npos) return AtLine(line, "a NUL in a name");
     if (!IsPlain(node)) return text;
     const auto json = PlainToJson(text);
-    if (!json || json->front() != '"') {
+    // A whole number is spelled in one way only, so its spelling is its name.
+    const bool is_whole = json && *json == text && IsDigits(text);
+    if (!is_whole && (!json || json->front() != '"')) {
       return AtLine(line, "a name must be text; write \"" + text.substr(0, 60) + "\"");
     }
     return text;

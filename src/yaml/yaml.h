@@ -27,7 +27,8 @@ inline constexpr int kYamlDepth = 32;
 
 // One document. Words without quotes are read as YAML 1.2 says: true, false and null, whole numbers
 // and fractions; all else is text, also `yes` and `1:30`. kInvalid as "line 4: ..." for what is not
-// YAML, crosses a limit, or has no JSON: a name twice in one object, a name that is no text.
+// YAML, crosses a limit, or has no JSON: a name twice in one object, a name that is neither text
+// nor a whole number.
 Result<YamlText> ToJson(std::string_view yaml);
 
 }  // namespace tidemill

@@ -140,7 +140,9 @@ TEST(Yaml, ATabIsNamed) {
 TEST(Yaml, WhatHasNoJsonIsRefusedWithItsLine) {
   EXPECT_EQ(Json("a: 1\nb: 2\na: 3\n"), "error: line 3: 'a' is there twice; first in line 1");
   EXPECT_EQ(Json("a: {b: 1, \"b\": 2}\n"), "error: line 1: 'b' is there twice; first in line 1");
-  EXPECT_EQ(Json("a: 1\n7: b\n"), "error: line 2: a name must be text; write \"7\"");
+  EXPECT_EQ(Json("a: 1\n7.5: b\n"), "error: line 2: a name must be text; write \"7.5\"");
+  EXPECT_EQ(Json("a: 1\n-7: b\n"), "error: line 2: a name must be text; write \"-7\"");
+  EXPECT_EQ(Json("steps: {1: 2, 101: 3}\n"), R"({"steps":{"1":2,"101":3}})");
   EXPECT_EQ(Json("true: b\n"), "error: line 1: a name must be text; write \"true\"");
   EXPECT_EQ(Json("\n? [a]\n: b\n"),
             "error: line 2: a name must be text; if this is text, quote it");

@@ -18,7 +18,9 @@ from env import Answer, Server, wait_until
 OWN, OTHER, NOWHERE = "films", "books", "nowhere"
 ROLES = ("viewer", "submitter", "operator", "admin")
 # An operation that makes what its path names: whose name that is elsewhere does not matter.
-MAKES = {"putProject", "putPool", "putSecret", "putBlob"}
+MAKES = {"putProject", "putPool", "putQueue", "putSpec", "putSecret", "putBlob"}
+# What operators set, by the name in the path, and what makes one.
+SETTINGS = {"pool": None, "queue": {"share": 2}, "spec": {"spec": {}}}
 ABSENT_JOB, ABSENT_ID = 999_999, str(uuid.UUID(int=5))
 
 
@@ -163,6 +165,10 @@ class World:
         self.jobs = {project: self._jobs(project) for project in (OWN, OTHER)}
         self.tokens = {project: self.token("t", "viewer", project)[0] for project in (OWN, OTHER)}
         self.agents = {project: self._agent(project) for project in (OWN, OTHER)}
+        for (_, path), operation in CONTRACT.operations.items():
+            if operation["operationId"] not in MAKES:
+                self.make_setting(path, operation["operationId"], OWN)
+                self.make_setting(path, operation["operationId"], OTHER)
         for name, project in (("session", OWN), ("session of another", OTHER)):
             agent = self.agents[project]
             self.callers.append(Caller(name, "session", agent.token, "", project, agent.session))
@@ -223,6 +229,13 @@ class World:
             jobs[path] = job
         return jobs
 
+    def make_setting(self, path: str, operation: str, project: str) -> None:
+        """The pool, queue or spec that the path of this operation names in a project, if any."""
+        for kind, body in SETTINGS.items():
+            if "{" + kind + "}" in path:
+                target = f"/v1/{kind}s/{operation}-{project}"
+                self.client.ok("PUT", target, body, headers={"Tidemill-Project": project})
+
     def put_secret(self, project: str, name: str) -> None:
         headers = {"Tidemill-Project": project}
         value = {"value": "Y29ycmVjdGhvcnNlYmF0dGVyeQ=="}
@@ -254,7 +267,7 @@ class World:
             "sha256": hashlib.sha256(f"{cell.operation}-{whose}".encode()).hexdigest(),
             "token": self.tokens[whose] if there else ABSENT_ID,
             "project": whose if there else "made-up",
-            "pool": "default" if there else "made-up",
+            **{kind: f"{cell.operation}-{whose}" for kind in SETTINGS},
             "session": self.agents[whose].session if there else ABSENT_ID,
             "job": self.jobs[whose].get(path, {}).get("id", "") if there else "",
         }
@@ -280,6 +293,9 @@ class World:
             "login": {"token": viewer.secret},
             "putProject": {"calls_per_second": 1_000_000},
             "putSecret": {"value": "Y29ycmVjdGhvcnNlYmF0dGVyeQ=="},
+            "setMachines": {"max": 3},
+            "putQueue": SETTINGS["queue"],
+            "putSpec": SETTINGS["spec"],
             "pinImage": {"digest": "sha256:" + "0" * 64},
             "putBlob": f"{cell.operation}-{whose}".encode(),
             "syncAgent": {"session": session, "free": {"cpus": 0, "memory": 0}},

@@ -38,6 +38,10 @@ def success_of(operation: str) -> List[int]:
     return [int(status) for status in operation_of(operation)[2]["responses"] if status < "300"]
 
 
+# Names that an answer about something that is not there may say again.
+REPLACED = ("job", "session", "secret", "token", "pool", "queue", "spec")
+
+
 class Table:
     """Asks each cell, and keeps what the audit must have and what others' things look like."""
 
@@ -66,6 +70,8 @@ class Table:
         if cell.operation == "dropSecret" and wanted == 0:
             self.world.put_secret(cell.thing[0], f"dropSecret-{cell.thing[0]}")
         method, path, _ = operation_of(cell.operation)
+        if cell.operation.startswith("drop") and wanted == 0:
+            self.world.make_setting(path, cell.operation, cell.thing[0])
         answer = self._ask(cell)
         target = self.world.request(cell)[1]
         CONTRACT.check(method, target, answer)
@@ -88,7 +94,7 @@ class Table:
             return
         body = answer.body.decode()
         for field, name in self.world.names(cell, path).items():
-            if "{" + field + "}" in path and field in ("job", "session", "secret", "token"):
+            if "{" + field + "}" in path and field in REPLACED:
                 body = body.replace(name, "NAME")
         headers = {k: v for k, v in answer.headers.items() if k not in ("date", "content-length")}
         key = (cell.operation, cell.caller.name, cell.header)

@@ -536,7 +536,8 @@ def test_bodies_of_the_wrong_type_or_size_are_refused(client):
     posts = ["/v1/jobs", f"{path}/seal", f"{path}/retry", f"{path}/pause", "/v1/agents/join"]
     posts += [f"{path}/resume", f"{path}/cancel", f"{path}/close", "/v1/agents/sync"]
     posts += ["/v1/tokens", "/v1/logout", "/v1/login", f"/v1/machines/{uuid.uuid4()}/drain"]
-    puts = ["/v1/projects/p", "/v1/pools/p", "/v1/secrets/s"]
+    puts = ["/v1/projects/p", "/v1/pools/p", "/v1/pools/p/machines", "/v1/secrets/s"]
+    puts += ["/v1/queues/q", "/v1/specs/s"]
     pin = f"/v1/agents/{uuid.uuid4()}/jobs/1/pin"
     posts.append(pin)
     tokens = {"/v1/agents/join": client.server.join_token, "/v1/agents/sync": NO_SESSION_TOKEN}

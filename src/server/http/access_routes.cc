@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// /v1/projects, /v1/pools, /v1/audit
+// /v1/projects, /v1/audit
 #include <limits>
 #include <string>
 #include <utility>
@@ -7,6 +7,7 @@
 
 #include "base/limits.h"
 #include "server/http/ask_access.h"
+#include "server/http/page_asked.h"
 #include "server/http/query.h"
 #include "server/http/with_job.h"
 #include "wire/access_json.h"
@@ -14,38 +15,8 @@
 namespace tidemill {
 namespace {
 
-constexpr int kSomeRows = 100;
-
-struct PageRequest {
-  std::string after;
-  int limit = 0;
-};
-
-Result<PageRequest> ReadPage(const HttpFields& fields) {
-  TIDEMILL_TRY(const Query query, Query::Of(fields, {"after", "limit"}));
-  PageRequest request;
-  if (const std::string* after = query.Find("after")) {
-    if (!IsName(*after))
-      return Fail(Code::kInvalid, "after: must be the 'next' of the page before");
-    request.after = *after;
-  }
-  TIDEMILL_TRY(const std::int64_t limit,
-               query.Int("limit", {.least = 1, .most = limits::kPageRows, .absent = kSomeRows}));
-  request.limit = static_cast<int>(limit);
-  return request;
-}
-
-// The name in the path of something that may be made.
-Result<std::string> ReadName(const Call& call) {
-  const std::string& name = call.names[0];
-  if (IsName(name) && name.size() <= limits::kNameBytes) return name;
-  return Fail(Code::kInvalid, "the name in the path: at most " +
-                                  std::to_string(limits::kNameBytes) +
-                                  " letters, digits, '.', '_' and '-'");
-}
-
 void PutProject(ApiState& state, Call call) {
-  const auto name = ReadName(call);
+  const auto name = ReadNameToMake(call);
   if (!name) return call.respond(ProblemAnswer(name.error()));
   const auto limits = ParseProjectLimits(call.request.body);
   if (!limits) return call.respond(ProblemAnswer(limits.error()));
@@ -58,38 +29,13 @@ void PutProject(ApiState& state, Call call) {
 }
 
 void ListProjects(ApiState& state, Call call) {
-  const auto page = ReadPage(call.request.query);
+  const auto page = ReadPageAsked(call.request.query);
   if (!page) return call.respond(ProblemAnswer(page.error()));
   AskAccess<std::vector<Project>>(
       state, std::move(call),
       [page = *page](AccessStore& store) { return store.ListProjects(page.after, page.limit); },
       [limit = page->limit](const std::vector<Project>& projects) {
         return JsonAnswer(FormatProjects(projects, static_cast<int>(projects.size()) == limit));
-      });
-}
-
-void PutPool(ApiState& state, Call call) {
-  const auto name = ReadName(call);
-  if (!name) return call.respond(ProblemAnswer(name.error()));
-  const auto policy = ParsePoolPolicy(call.request.body);
-  if (!policy) return call.respond(ProblemAnswer(policy.error()));
-  const Pool pool{call.project, *name, *policy};
-  AskAccess<Pool>(
-      state, std::move(call), [pool](AccessStore& store) { return store.PutPool(pool); },
-      [](const Pool& put) { return JsonAnswer(FormatPool(put)); });
-}
-
-void ListPools(ApiState& state, Call call) {
-  const auto page = ReadPage(call.request.query);
-  if (!page) return call.respond(ProblemAnswer(page.error()));
-  const std::string project = call.project;
-  AskAccess<std::vector<Pool>>(
-      state, std::move(call),
-      [project, page = *page](AccessStore& store) {
-        return store.ListPools(project, page.after, page.limit);
-      },
-      [limit = page->limit](const std::vector<Pool>& pools) {
-        return JsonAnswer(FormatPools(pools, static_cast<int>(pools.size()) == limit));
       });
 }
 
@@ -125,10 +71,6 @@ void AddAccessRoutes(Router& router, ApiState& state) {
              [&state](Call call) { PutProject(state, std::move(call)); });
   router.Get("/v1/projects", Needs::kServerAdmin,
              [&state](Call call) { ListProjects(state, std::move(call)); });
-  router.Put("/v1/pools/{pool}", Needs::kAdmin, body,
-             [&state](Call call) { PutPool(state, std::move(call)); });
-  router.Get("/v1/pools", Needs::kViewer,
-             [&state](Call call) { ListPools(state, std::move(call)); });
   router.Get("/v1/audit", Needs::kAdmin,
              [&state](Call call) { ListAudit(state, std::move(call)); });
 }

@@ -14,8 +14,9 @@ std::unique_ptr<Packs> PacksOf(const ApiOptions& options) {
 
 }  // namespace
 
-Api::Api(Server& server, Random& random, Log& log, ApiOptions options)
+Api::Api(Server& server, SettingsStore& settings, Random& random, Log& log, ApiOptions options)
     : state_{server,
+             settings,
              random,
              log,
              options,
@@ -36,6 +37,9 @@ Api::Api(Server& server, Random& random, Log& log, ApiOptions options)
   AddMachineRoutes(router_, state_);
   AddBlobRoutes(router_, state_);
   AddAccessRoutes(router_, state_);
+  AddPoolRoutes(router_, state_);
+  AddQueueRoutes(router_, state_);
+  AddSpecRoutes(router_, state_);
   AddSecretRoutes(router_, state_);
   AddTokenRoutes(router_, state_);
   AddHealthRoutes(router_, state_);

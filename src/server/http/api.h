@@ -19,6 +19,7 @@
 #include "server/http/job_names.h"
 #include "server/http/router.h"
 #include "server/server.h"
+#include "store/settings_store.h"
 
 namespace tidemill {
 
@@ -44,6 +45,7 @@ struct ApiOptions {
 // What all routes share. Loop thread only.
 struct ApiState {
   Server& server;
+  SettingsStore& settings;  // called on the server's workers only
   Random& random;
   Log& log;
   const ApiOptions options;
@@ -61,7 +63,7 @@ struct ApiState {
 // every call that is under way.
 class Api {
  public:
-  Api(Server& server, Random& random, Log& log, ApiOptions options);
+  Api(Server& server, SettingsStore& settings, Random& random, Log& log, ApiOptions options);
 
   void Handle(HttpRequest request, HttpRespond respond) const {
     router_.Handle(std::move(request), std::move(respond));
@@ -84,6 +86,9 @@ void AddMachineRoutes(Router& router, ApiState& state);
 void AddAgentRoutes(Router& router, ApiState& state);
 void AddBlobRoutes(Router& router, ApiState& state);
 void AddAccessRoutes(Router& router, ApiState& state);
+void AddPoolRoutes(Router& router, ApiState& state);
+void AddQueueRoutes(Router& router, ApiState& state);
+void AddSpecRoutes(Router& router, ApiState& state);
 void AddSecretRoutes(Router& router, ApiState& state);
 void AddTokenRoutes(Router& router, ApiState& state);
 void AddHealthRoutes(Router& router, ApiState& state);

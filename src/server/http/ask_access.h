@@ -20,4 +20,13 @@ void AskAccess(ApiState& state, Call call, Ask ask, Format format) {
       AnswerWith<T>(state.log, std::move(call.respond), std::move(format)));
 }
 
+// The same with what operators set.
+template <typename T, typename Ask, typename Format>
+void AskSettings(ApiState& state, Call call, Ask ask, Format format) {
+  AskAccess<T>(
+      state, std::move(call),
+      [&settings = state.settings, ask = std::move(ask)](AccessStore&) { return ask(settings); },
+      std::move(format));
+}
+
 }  // namespace tidemill

@@ -41,7 +41,7 @@ HttpServerOptions HttpOptions(const ServiceOptions& service) {
 Service::Service(ServiceDeps deps, const ServiceOptions& options)
     : deps_(deps),
       options_(options),
-      api_(deps.server, deps.random, deps.log, WithConnections(options.api, http_)),
+      api_(deps.server, deps.settings, deps.random, deps.log, WithConnections(options.api, http_)),
       http_(deps.loop, HttpOptions(options), [this](HttpRequest request, HttpRespond respond) {
         api_.Handle(std::move(request), std::move(respond));
       }) {}

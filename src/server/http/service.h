@@ -19,6 +19,7 @@ namespace tidemill {
 struct ServiceDeps {
   AsioLoop& loop;
   Server& server;
+  SettingsStore& settings;
   Random& random;
   Log& log;
 };
