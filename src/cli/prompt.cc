@@ -120,6 +120,17 @@ Result<std::string> AskHidden(const std::string& question) {
                                   " bytes; give it as a file");
 }
 
+bool AskYes(const std::string& question) {
+  [[maybe_unused]] const ssize_t said = ::write(STDERR_FILENO, question.data(), question.size());
+  std::array<char, kTerminalLine> line{};
+  ssize_t got = 0;
+  do {
+    got = ::read(STDIN_FILENO, line.data(), line.size());
+  } while (got < 0 && errno == EINTR);
+  const std::string_view answer(line.data(), got > 0 ? static_cast<std::size_t>(got) : 0);
+  return answer == "y\n" || answer == "yes\n";
+}
+
 Result<std::string> ReadInput(std::size_t most) {
   return ReadFd(STDIN_FILENO, "standard input", most);
 }

@@ -6,7 +6,7 @@
 
 #include "base/result.h"
 
-// What a person gives that nobody else should see. It never comes as an argument: those are seen by
+// What a person is asked. What nobody else should see never comes as an argument: those are seen by
 // everybody on the machine, and kept in the shell's history.
 namespace tidemill::cli {
 
@@ -16,6 +16,9 @@ bool IsAtTerminal();
 // A line from the terminal, which does not show it, without its end. kUnknown: interrupted; the
 // terminal shows what is typed again. kInvalid: longer than a terminal's line.
 Result<std::string> AskHidden(const std::string& question);
+
+// A question that is answered with y or yes; anything else, and the end of the input, is no.
+bool AskYes(const std::string& question);
 
 // All of standard input, or of a file ("-" is standard input). kInvalid: it cannot be read, or is
 // longer than `most`.

@@ -21,14 +21,6 @@ timeout: 1m
 )";
 constexpr std::array kExamples = {Example{"hello", kHello, 100}};
 
-// ToJson says "line 4: ..."; people look for "render.yaml:4: ...".
-std::string WithFile(const std::string& file, const std::string& reason) {
-  constexpr std::string_view kLine = "line ";
-  const std::size_t colon = reason.find(": ");
-  if (!reason.starts_with(kLine) || colon == std::string::npos) return file + ": " + reason;
-  return file + ":" + reason.substr(kLine.size());
-}
-
 // The file's own name without its ending, if a job can be called so.
 std::string NameFrom(const std::string& file) {
   const std::string stem = std::filesystem::path(file).stem().string();
@@ -36,6 +28,13 @@ std::string NameFrom(const std::string& file) {
 }
 
 }  // namespace
+
+std::string WithFile(const std::string& file, const std::string& reason) {
+  constexpr std::string_view kLine = "line ";
+  const std::size_t colon = reason.find(": ");
+  if (!reason.starts_with(kLine) || colon == std::string::npos) return file + ": " + reason;
+  return file + ":" + reason.substr(kLine.size());
+}
 
 Result<LoadedSpec> LoadSpec(std::string_view yaml, const std::string& file, SpecEdits edits) {
   const auto text = ToJson(yaml);

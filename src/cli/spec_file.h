@@ -21,6 +21,9 @@ struct LoadedSpec {
 // is called as its file is.
 Result<LoadedSpec> LoadSpec(std::string_view yaml, const std::string& file, SpecEdits edits);
 
+// ToJson says "line 4: ..."; people look for "render.yaml:4: ...".
+std::string WithFile(const std::string& file, const std::string& reason);
+
 // The specs that are built in, and how many items they have.
 struct Example {
   std::string_view name;

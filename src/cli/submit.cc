@@ -15,6 +15,7 @@
 #include "cli/open_items.h"
 #include "cli/send_code.h"
 #include "cli/spec_file.h"
+#include "cli/specs.h"
 #include "cli/watch.h"
 #include "wire/job_json.h"
 #include "yaml/yaml.h"
@@ -80,6 +81,11 @@ class Submission {
       if (example_ == nullptr) return Wrong("no example '" + flags_.example + "'; there is: hello");
       file = flags_.example;
       yaml = example_->yaml;
+    } else if (const auto kept = KeptSpecOf(file)) {
+      const auto spec = FetchSpec(context_.client, *kept);
+      if (!spec) return NotKept(file, spec.error());
+      file = kept->name;
+      yaml = spec->document;
     } else if (auto text = ReadSpec(file)) {
       yaml = *std::move(text);
     } else {
@@ -175,6 +181,22 @@ class Submission {
     const double seconds = static_cast<double>(std::max<std::int64_t>(state.took_ms, 1)) / 1000;
     return Thousands(state.matched) + " of " + CountOf(state.seen, "object") + " match, " +
            RateText(static_cast<double>(state.seen) / seconds);
+  }
+
+  // A file of that name goes before a spec that the server keeps.
+  static std::optional<SpecRef> KeptSpecOf(const std::string& file) {
+    if (::access(file.c_str(), F_OK) == 0 || errno != ENOENT) return std::nullopt;
+    return ParseSpecRef(file);
+  }
+
+  int NotKept(const std::string& name, const Error& error) const {
+    const bool answered = context_.client.reached() && !context_.client.forbidden();
+    if (!answered || error.code != Code::kNotFound) {
+      return Explain(context_.console, context_.client, error);
+    }
+    context_.console.ErrLine("cannot read " + name + ": no such file, and " + error.reason +
+                             " on the server");
+    return kNoSuchThing;
   }
 
   static Result<std::string> ReadSpec(const std::string& file) {

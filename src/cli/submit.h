@@ -12,7 +12,7 @@
 namespace tidemill::cli {
 
 struct SubmitFlags {
-  std::string spec;     // a file, or "-"
+  std::string spec;     // a file, "-", or a spec that the server keeps: NAME, NAME@VERSION
   std::string example;  // instead of a file
   std::string items;    // as OpenItems has it; empty: none
   std::string upload;   // the URL below which files that items name are stored; empty: they are not

@@ -40,6 +40,7 @@
 #include "cloud/world.h"
 #include "cmd/access_commands.h"
 #include "cmd/command_list.h"
+#include "cmd/settings_commands.h"
 #include "net/asio_loop.h"
 #include "net/http.h"
 #include "net/thread_pool.h"
@@ -154,6 +155,7 @@ class CommandLine {
     AddChanges();
     Add("machines", "List the machines that have joined.", "machines",
         [](const Context& context) { return ListMachines(context); });
+    settings_.emplace(list_);
     access_.emplace(list_);
     version_ = app_.add_subcommand("version", "Say which version this is.");
     version_->add_flag("--json", flags_.common.json, "For programs");
@@ -209,7 +211,8 @@ class CommandLine {
               SystemRandom random;
               return Submit(context, random, flags_.submit);
             });
-    auto* const spec = command->add_option("SPEC", submit.spec, "A YAML file, or -");
+    auto* const spec =
+        command->add_option("SPEC", submit.spec, "A YAML file, -, or a kept spec: NAME, NAME@3");
     spec->option_text(" ");
     auto* const example =
         command->add_option("--example", submit.example, "A spec that is built in: hello");
@@ -363,6 +366,7 @@ class CommandLine {
   Flags& flags_;
   CLI::App app_{"Runs a great many independent items in your container images.", "tidemill"};
   CommandList list_{app_, flags_.common};
+  std::optional<SettingsCommands> settings_;
   std::optional<AccessCommands> access_;
   CLI::App* version_ = nullptr;
 };

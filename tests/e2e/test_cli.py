@@ -18,6 +18,7 @@ COMMANDS += ["context", "context list", "context use", "context rm"]
 COMMANDS += ["token", "token create", "token list", "token revoke"]
 COMMANDS += ["secret", "secret set", "secret list", "secret rm"]
 COMMANDS += ["pool", "pool list", "pool set", "project", "project list", "project set"]
+COMMANDS += ["apply", "queues", "pools", "spec", "spec put", "spec list", "spec show", "spec rm"]
 
 
 @pytest.fixture
