@@ -125,6 +125,24 @@ TEST_P(StoreTest, APoolGoesOnlyWhenNothingNeedsIt) {
   EXPECT_EQ(Must(settings().FindPoolSettings("default", "spot")).machines, PoolMachines{});
 }
 
+TEST_P(StoreTest, APoolWithMachinesStaysUntilTheyAreGone) {
+  Must(access().PutPool({"default", "spot", {}}));
+  NewSession session;
+  session.id = {7, 7};
+  session.machine = "m";
+  session.project = "default";
+  session.pool = "spot";
+  session.life = std::chrono::seconds(60);
+  session.token = "token";
+  Must(store().Join(session));
+  const auto refused = settings().DropPool("default", "spot");
+  ASSERT_EQ(CodeOfFailed(refused), Code::kConflict);
+  EXPECT_EQ(refused.error().reason, "pool spot has machines; drain them first");
+  Age(std::chrono::minutes(5));
+  Must(store().Reap(10));
+  Must(settings().DropPool("default", "spot"));
+}
+
 TEST_P(StoreTest, AnotherDocumentIsAnotherVersionOfASpec) {
   const KeptSpec first = Must(settings().PutSpec("default", SpecOf("render", R"({"a":1})")));
   EXPECT_EQ(first.version, 1);
