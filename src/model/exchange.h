@@ -16,6 +16,10 @@
 
 namespace tidemill {
 
+// Items that have been on machines that vanished so often that they are suspects: a plan may want
+// them on machines that stay.
+enum class WornItems : std::uint8_t { kAlso, kOnly, kNot };
+
 // A lease that the server would like the agent to have, if the job has free items.
 struct Ask {
   JobId job;
@@ -25,6 +29,7 @@ struct Ask {
   // than the first, and no more than the second, is leased with what it needs.
   std::int64_t memory_bytes = 0;
   std::int64_t room_bytes = 0;
+  WornItems worn = WornItems::kAlso;
 };
 
 // One agent's sync, as the store carries it out.
@@ -69,7 +74,12 @@ struct SyncResult {
   std::vector<Refusal> refused;
   // Jobs whose logs somebody reads as they come; the server's word. Maybe not all are the agent's.
   std::vector<JobId> followed;
-  std::string project;      // the session's
+  // Of these jobs the agent gives back what it has not begun; the server's word.
+  std::vector<JobId> back = {};
+  std::string project;                      // the session's
+  std::string pool = {};                    // and this,
+  Resources shape = {0, 0};                 // and what its machine has
+  std::map<JobId, std::int64_t> owed = {};  // items of its leases by now, by job
   std::string before_from;  // where its last sync came from, if it was another address
   bool operator==(const SyncResult&) const = default;
 };

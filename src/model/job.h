@@ -7,8 +7,11 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "model/ids.h"
+#include "model/labels.h"
+#include "model/price.h"
 
 namespace tidemill {
 
@@ -58,13 +61,31 @@ std::optional<Devices> ParseDevices(std::string_view text);
 // Letters, digits, '.', '_', '-' and '/', beginning with a letter or digit.
 bool IsDeviceKind(std::string_view text);
 
+// What a job asks of whoever decides what runs next.
+struct JobWishes {
+  std::string queue = {};     // empty: the default queue of its project
+  std::int32_t priority = 0;  // inside its queue; the higher is served first
+  std::optional<std::int64_t> max_parallel = {};
+  std::optional<std::chrono::milliseconds> deadline = {};  // after it was submitted
+  std::optional<Money> budget = {};
+  Labels labels = {};             // a pool must have all of them
+  std::vector<JobId> after = {};  // jobs that must be over first
+  bool operator==(const JobWishes&) const = default;
+};
+// More than a person would write; each is looked at every second.
+inline constexpr std::size_t kAfterJobs = 64;
+
+// The queue of jobs that name none. If nobody has made one of this name, it has all pools.
+inline constexpr char kDefaultQueue[] = "default";
+
 struct JobSpec {
   std::string name;
   Resources resources;          // of an item's first attempt
   std::int64_t memory_max = 0;  // an item that ran out of memory is given up to this; 0: no more
   int retries = 0;              // an item may fail this often and be tried again
   std::chrono::milliseconds retry_wait{1000};  // before the first retry of an item; then doubling
-  int canary = 20;       // if the first so many attempts all fail alike, it is paused; 0: never
+  int canary = 20;  // if the first so many attempts all fail alike, it is paused; 0: never
+  JobWishes wishes = {};
   std::string document;  // the spec as it was submitted (JSON); agents read the rest from it
   bool operator==(const JobSpec&) const = default;
 };
@@ -75,6 +96,7 @@ struct NewJob {
   JobSpec spec;
   bool open = false;              // may be given more parts after it is sealed
   std::string image_digest = {};  // see Job
+  std::string owner = {};         // see Job
 };
 
 struct Job {
@@ -95,7 +117,8 @@ struct Job {
   // What the tag of its image stood for when it was submitted, or when the first machine pulled it;
   // empty: not known yet.
   std::string image_digest = {};
-  bool trial = false;  // none of its items has succeeded yet, and its spec has a canary
+  std::string owner = {};  // who submitted it, by name; shares are between owners
+  bool trial = false;      // none of its items has succeeded yet, and its spec has a canary
   // The URL of the deployment's own object store: a server's word to agents, not stored. Empty:
   // there is none.
   std::string objects = {};

@@ -34,22 +34,6 @@ std::optional<SizeUnit> ParseSizeUnit(std::string_view name) {
   return std::nullopt;
 }
 
-std::string FormatLabels(const Labels& labels) {
-  std::string out;
-  for (const auto& [name, value] : labels) out.append(name).append("=").append(value).append("\n");
-  return out;
-}
-
-Labels ParseLabels(std::string_view text) {
-  Labels labels;
-  while (!text.empty()) {
-    std::string_view line = TakeUntil(text, '\n');
-    const std::string name(TakeUntil(line, '='));
-    labels[name] = line;
-  }
-  return labels;
-}
-
 std::string FormatSteps(const Steps& steps) {
   std::string out;
   for (const auto& [items, machines] : steps) {

@@ -11,11 +11,11 @@
 #include "base/loop.h"
 #include "model/access.h"
 #include "model/job.h"
+#include "model/labels.h"
 #include "model/price.h"
 
 namespace tidemill {
 
-using Labels = std::map<std::string, std::string>;
 // From so many items on -> so many machines.
 using Steps = std::map<std::int64_t, std::int64_t>;
 
@@ -53,10 +53,7 @@ struct PoolSettings {
   bool operator==(const PoolSettings&) const = default;
 };
 
-// "zone=a\ntype=c6i\n" and "1:1 101:2", as stores keep them. A label's name has no '=', and neither
-// its name nor its value a line end. What is not of this form is read as far as it is.
-std::string FormatLabels(const Labels& labels);
-Labels ParseLabels(std::string_view text);
+// "1:1 101:2", as stores keep them. What is not of this form is read as far as it is.
 std::string FormatSteps(const Steps& steps);
 Steps ParseSteps(std::string_view text);
 

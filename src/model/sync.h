@@ -39,11 +39,13 @@ struct Joined {
   bool operator==(const Joined&) const = default;
 };
 
-// How long items of a job ran, all together. Sizes leases; decides nothing else.
+// How long items of a job ran, all together. Sizes leases and forecasts; decides nothing else.
 struct Measured {
   JobId job;
   std::int64_t items = 0;
   std::int64_t run_ms = 0;
+  double squares = 0;        // of their seconds, added up
+  std::int64_t lost_ms = 0;  // not in run_ms: attempts of which nothing came, as they were ended
 };
 
 // This job cannot run on this machine, whatever is tried: there is no such image, for one.

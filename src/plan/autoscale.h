@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "model/snapshot.h"
 #include "plan/index.h"
-#include "plan/snapshot.h"
 
 namespace tidemill {
 

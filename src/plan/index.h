@@ -9,7 +9,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "plan/snapshot.h"
+#include "model/snapshot.h"
 
 namespace tidemill {
 

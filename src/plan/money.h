@@ -6,27 +6,11 @@
 #include <string>
 #include <vector>
 
+#include "model/plan.h"
+#include "model/snapshot.h"
 #include "plan/index.h"
-#include "plan/snapshot.h"
 
 namespace tidemill {
-
-// Where the time and the money of a machine go.
-enum class Account : std::uint8_t {
-  kJob,   // something of a job was leased
-  kIdle,  // it had joined, and nothing was
-  kBoot,  // it had not joined yet, or never did
-  kLost,  // a job's work of which nothing came: its items were interrupted, or lost with the
-          // machine
-};
-
-struct Entry {
-  Account account = Account::kIdle;
-  JobId job;  // of kJob and kLost
-  Duration time{};
-  Money amount;
-  bool operator==(const Entry&) const = default;
-};
 
 // What a provider bills for a machine until `at`: by the second, at least for kBilledAtLeast, until
 // it is gone. All of the least is billed with the first second.

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "model/snapshot.h"
 #include "plan/schedule.h"
-#include "plan/snapshot.h"
 
 // Builders for tests of this module: they default everything else.
 namespace tidemill::plan_test {

@@ -5,37 +5,11 @@
 #include <string>
 #include <vector>
 
+#include "model/plan.h"
+#include "model/snapshot.h"
 #include "plan/index.h"
-#include "plan/snapshot.h"
 
 namespace tidemill {
-
-// How many items of a job may run in a pool. It counts those that run already: servers grant while
-// the slots in use there are fewer. If more are in use, none is taken away and none is added.
-struct PlanRow {
-  JobId job;
-  std::string pool;
-  std::int64_t slots = 0;  // not 0
-  // Those of them that are for items that were interrupted often: such items are granted here
-  // first, up to this. A job with no such slots in any pool may run them wherever it runs the
-  // others.
-  std::int64_t worn_slots = 0;
-  bool operator==(const PlanRow&) const = default;
-};
-
-// A machine that gets leases of this job only, until the job has begun on it: otherwise the small
-// items of others would fill every gap before the large one fits.
-struct Reservation {
-  std::string machine;
-  JobId job;
-  bool operator==(const Reservation&) const = default;
-};
-
-struct Plan {
-  std::vector<PlanRow> rows;  // by job, then pool, in the order of the snapshot; each pair once
-  std::vector<Reservation> reserved;  // each machine once
-  bool operator==(const Plan&) const = default;
-};
 
 // A job that has run nothing for so long goes ahead of all priorities and shares with one slot; at
 // most every eighth slot is given in this way. So whoever is in a queue with a share waits at most

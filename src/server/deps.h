@@ -12,6 +12,7 @@
 #include "base/random.h"
 #include "base/result.h"
 #include "store/access_store.h"
+#include "store/plan_store.h"
 #include "store/store.h"
 
 namespace tidemill {
@@ -26,6 +27,8 @@ struct ServerDeps {
   AccessStore& access;  // and so is this
   Random& random;
   Log& log;
+  // On the workers only, too. Null: nobody plans, and jobs take turns.
+  PlanStore* plans = nullptr;
 };
 
 // An answer that comes later, on the loop thread, once.
@@ -52,6 +55,14 @@ template <typename Call, typename Done>
 void OnAccess(const ServerDeps& deps, Call call, Done done) {
   OnStore(
       deps, [&access = deps.access, call = std::move(call)](Store&) { return call(access); },
+      std::move(done));
+}
+
+// The same with what the leader reads and writes; there must be one.
+template <typename Call, typename Done>
+void OnPlans(const ServerDeps& deps, Call call, Done done) {
+  OnStore(
+      deps, [plans = deps.plans, call = std::move(call)](Store&) { return call(*plans); },
       std::move(done));
 }
 

@@ -87,7 +87,8 @@ struct MachineLease {
 };
 
 struct PlanMachine {
-  std::string id;
+  std::string id;    // its name; "pool/name" if that is not its alone
+  std::string name;  // as its agent joins with, and its provider knows it
   std::string pool;
   std::int64_t number = 0;  // in its pool; see Order in plan/autoscale.h
   MachineState state = MachineState::kOrdered;
@@ -99,6 +100,10 @@ struct PlanMachine {
   TimePoint billed_from{};
   std::optional<TimePoint> joined;    // nothing: never, so far
   std::optional<JobId> reserved_for;  // by the plan before this one
+  bool ordered = false;               // by us; the others came by themselves, and are not ended
+  bool ending = false;                // its provider was asked to end it
+  SessionId session;                  // the one that lives; none: it is not there
+  TimePoint put_down_until{};         // its time is in the accounts up to here
 };
 
 struct Snapshot {

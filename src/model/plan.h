@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/loop.h"
+#include "model/ids.h"
+#include "model/price.h"
+
+// What the leader has decided, and what it has put down: written by one server, read by all.
+namespace tidemill {
+
+// How many items of a job may run in a pool. It counts those that run already: servers grant while
+// the slots in use there are fewer. If more are in use, none is taken away and none is added.
+struct PlanRow {
+  JobId job;
+  std::string pool;
+  std::int64_t slots = 0;  // not 0
+  // Those of them that are for items that were interrupted often: such items are granted here
+  // first, up to this. A job with no such slots in any pool may run them wherever it runs the
+  // others.
+  std::int64_t worn_slots = 0;
+  bool operator==(const PlanRow&) const = default;
+};
+
+// A machine that gets leases of this job only, until the job has begun on it: otherwise the small
+// items of others would fill every gap before the large one fits.
+struct Reservation {
+  std::string machine;
+  JobId job;
+  bool operator==(const Reservation&) const = default;
+};
+
+struct Plan {
+  std::vector<PlanRow> rows;  // by job, then pool, in the order of the snapshot; each pair once
+  std::vector<Reservation> reserved;  // each machine once
+  bool operator==(const Plan&) const = default;
+};
+
+// Where the time and the money of a machine go.
+enum class Account : std::int16_t {
+  kJob = 0,   // something of a job was leased
+  kIdle = 1,  // it had joined, and nothing was
+  kBoot = 2,  // it had not joined yet, or never did
+  // A job's work of which nothing came: its items were interrupted, or lost with the machine.
+  kLost = 3,
+};
+
+struct Entry {
+  Account account = Account::kIdle;
+  JobId job;  // of kJob and kLost
+  Duration time{};
+  Money amount;
+  bool operator==(const Entry&) const = default;
+};
+
+// A machine, by what never changes of it.
+struct MachineKey {
+  std::string project;
+  std::string pool;
+  std::int64_t number = 0;
+  auto operator<=>(const MachineKey&) const = default;
+};
+
+// A machine as its provider sees it.
+struct ProviderSight {
+  MachineKey key;
+  TimePoint since{};               // billed from then on
+  std::optional<TimePoint> ended;  // billed until then; nothing: it is there
+};
+
+}  // namespace tidemill

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "plan/autoscale.h"
+#include "plan/index.h"
+#include "plan/schedule.h"
+#include "plan/why.h"
+#include "server/deps.h"
+
+namespace tidemill {
+
+// What is decided of one project, with what it is decided from: as the leader does it each second.
+struct Decided {
+  Decided(Snapshot from, TimePoint at);
+  Decided(const Decided&) = delete;
+  Decided& operator=(const Decided&) = delete;
+  WhyContext context() const { return {index, plan, wanted, now}; }
+
+  const Snapshot snapshot;
+  const SnapshotIndex index;
+  const Plan plan;
+  const Wanted wanted;
+  const TimePoint now;
+};
+
+// Answers for people: any server reads and decides for itself, and changes nothing. Loop thread
+// only.
+class Outlook {
+ public:
+  explicit Outlook(ServerDeps deps) : deps_(deps) {}
+
+  // As the store is now, or was a second ago. kNotFound: nothing is going on in the project.
+  void Ask(const std::string& project, Reply<std::shared_ptr<const Decided>> reply);
+
+ private:
+  const ServerDeps deps_;
+  // The last look, of all projects; those who ask while it is being taken share it.
+  TimePoint taken_{};
+  std::map<std::string, std::shared_ptr<const Decided>> last_;
+  std::vector<std::function<void(const Result<void>&)>> waiting_;
+};
+
+}  // namespace tidemill
