@@ -149,8 +149,9 @@ void Agent::Leave(std::function<void()> done) {
 
 void Agent::SayGoodbye() {
   if (std::exchange(goodbye_, true)) return;
-  for (const Attempt& attempt : slots_.CloseAll()) {
+  for (const auto& [attempt, ran] : slots_.CloseAll()) {
     if (!work_.Runs(attempt.key)) continue;
+    AddLost(attempt, ran);
     Finish(attempt, {.exit = 137}, Cause::kInterrupted, EndLog(attempt));
   }
   for (const auto& [key, storing] : std::exchange(storing_, {})) {
@@ -214,8 +215,7 @@ SyncRequest Agent::MakeSync() {
   request.troubles.assign(troubles_.begin(),
                           troubles_.begin() + std::min<std::ptrdiff_t>(std::ssize(troubles_),
                                                                        limits::kTroublesPerSync));
-  for (const auto& [job, ran] : ran_) request.measured.push_back({job, ran.items, ran.us / 1000});
-  told_ = std::exchange(ran_, {});
+  request.measured = TakeMeasured();
   const TimePoint now = deps_.loop.Now();
   if (slots_.started() && (status_at_ == TimePoint::min() || now - status_at_ >= kStatusEvery)) {
     status_at_ = now;
@@ -254,10 +254,7 @@ void Agent::SyncFailed(const Error& error) {
   }
   // It may have been done: the same is said again, and more if there is more by then.
   if (failures_ == 0) deps_.log.Warn("agent.sync_failed", {{"reason", error.reason}});
-  for (const auto& [job, ran] : std::exchange(told_, {})) {
-    ran_[job].items += ran.items;
-    ran_[job].us += ran.us;
-  }
+  UntakeMeasured();
   status_at_ = TimePoint::min();
   not_before_ = deps_.loop.Now() + Backoff();
   sent_at_ = TimePoint{};  // a sync is due as soon as it may be
@@ -294,6 +291,7 @@ void Agent::OnSynced(Result<SyncResult> result) {
   dry_.reset();
   if (result->grants.empty() && asked_.millicpus > 0) dry_ = asked_;
   for (const Grant& grant : result->grants) Take(grant);
+  Obey(result->back);
   heard_in_session_ = true;
   deps_.logs.Follow(result->followed);
   // Also without room for more: somebody may want to read what it writes just now.

@@ -88,6 +88,8 @@ class Agent : private SlotEvents {
   void AskNothingFor(Duration time);
   // What is held of all jobs goes back.
   void GiveAllBack();
+  // The same of these jobs, as a server asks for it: others have room for what waits here.
+  void Obey(const std::vector<JobId>& back);
   // What the servers may fill with new leases.
   Resources Free() const;
   struct Resting;
@@ -112,13 +114,13 @@ class Agent : private SlotEvents {
   void OnItemProgress(const Attempt& attempt, std::int32_t permille,
                       std::string_view note) override;
   void OnItemEnd(const Attempt& attempt, const ItemEnd& end, StopWhy why) override;
-  void OnItemsLost(const std::vector<Attempt>& attempts, const std::string& reason) override;
+  void OnItemsLost(const std::vector<Attempt>& attempts, Duration ran,
+                   const std::string& reason) override;
   void OnOpenFailed(JobId job, const Error& error) override;
   void OnOpened(JobId job) override;
   void OnRoom() override;
   Outcome OutcomeOf(const Attempt& attempt, const ItemEnd& end, Cause cause,
                     const std::string& tail) const;
-  void Measure(const Attempt& attempt, const ItemEnd& end);
   // `tail`: its last words.
   void Record(const Attempt& attempt, const ItemEnd& end, StopWhy why, const std::string& tail);
   void OnRanOut(const Attempt& attempt);
@@ -130,6 +132,15 @@ class Agent : private SlotEvents {
   void BeginLog(const Attempt& attempt);
   std::string EndLog(const Attempt& attempt);
   void FailUnrun(const Attempt& attempt, int exit, const std::string& why);
+
+  // --- what is measured ---
+  void Measure(const Attempt& attempt, const ItemEnd& end, StopWhy why);
+  // Nothing came of what it ran, and that costs its item nothing.
+  void AddLost(const Attempt& attempt, Duration ran);
+  // How long a container was taken by it alone.
+  Duration ShareOf(const Attempt& attempt, Duration ran) const;
+  std::vector<Measured> TakeMeasured();
+  void UntakeMeasured();
 
   // --- data ---
   bool HasData(JobId job) const;
@@ -224,6 +235,8 @@ class Agent : private SlotEvents {
   struct Ran {
     std::int64_t items = 0;
     std::int64_t us = 0;
+    double squares = 0;        // of the seconds of those that succeeded
+    std::int64_t lost_us = 0;  // of attempts that are not among these items; see Measured
   };
   std::map<JobId, Ran> ran_;   // since it was last told
   std::map<JobId, Ran> told_;  // with the sync under way

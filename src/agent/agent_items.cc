@@ -300,18 +300,6 @@ void Agent::OnRanOut(const Attempt& attempt) {
   work_.GiveBack(attempt.key.lease);
 }
 
-void Agent::Measure(const Attempt& attempt, const ItemEnd& end) {
-  Pace& pace = paces_[attempt.chunk.job];
-  pace.Add(deps_.loop.Now(), end.duration);
-  Ran& ran = ran_[attempt.chunk.job];
-  ++ran.items;
-  const bool is_loop = catalog_.JobOf(attempt.chunk.job).container.loop;
-  // Items of a batch share their container.
-  const int slots = std::max(1, slots_.SlotsOf(Resolve({attempt.chunk.job, attempt.memory_bytes})));
-  const double share = is_loop ? std::max(1.0, pace.together() / slots) : 1;
-  ran.us += static_cast<std::int64_t>(static_cast<double>(end.duration.count()) / share);
-}
-
 void Agent::OnItemProgress(const Attempt& attempt, std::int32_t permille, std::string_view note) {
   if (!work_.Runs(attempt.key)) return;
   progress_.Note(attempt, deps_.loop.Now(), {0, permille, Masked(attempt.chunk.job, note)});
@@ -330,9 +318,7 @@ void Agent::OnItemEnd(const Attempt& attempt, const ItemEnd& end, StopWhy why) {
   progress_.Forget(attempt.key);
   if (work_.Runs(attempt.key)) {
     const std::string tail = EndLog(attempt);
-    if (end.how != ItemEnd::How::kStopped && end.how != ItemEnd::How::kAmongOthers) {
-      Measure(attempt, end);
-    }
+    Measure(attempt, end, why);
     SaveAndRecord(attempt, end, why, tail);
   } else {  // its lease is gone
     EndLog(attempt);
@@ -343,7 +329,8 @@ void Agent::OnItemEnd(const Attempt& attempt, const ItemEnd& end, StopWhy why) {
   OnRoom();
 }
 
-void Agent::OnItemsLost(const std::vector<Attempt>& attempts, const std::string& reason) {
+void Agent::OnItemsLost(const std::vector<Attempt>& attempts, Duration ran,
+                        const std::string& reason) {
   for (const Attempt& attempt : attempts) {
     EndLog(attempt);
     progress_.Forget(attempt.key);
@@ -355,6 +342,7 @@ void Agent::OnItemsLost(const std::vector<Attempt>& attempts, const std::string&
       // It may have been any of them. If it happens again, they go one by one.
       work_.PutBack(attempt.key, std::nullopt, ++strikes_[attempt.key] > 1);
     } else if (&attempt == &attempts.front()) {
+      AddLost(attempt, ran);
       Strike(attempt, reason);
     } else {
       work_.PutBack(attempt.key);

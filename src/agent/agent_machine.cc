@@ -70,6 +70,23 @@ void Agent::GiveAllBack() {
   for (const JobId job : jobs) work_.GiveBack(job);
 }
 
+// Before it is known what of an earlier life still runs, that would go back too; the servers ask
+// again with the next sync.
+void Agent::Obey(const std::vector<JobId>& back) {
+  if (back.empty() || !slots_.started() || slots_.has_left()) return;
+  for (const JobId job : back) {
+    const bool has_some =
+        std::any_of(work_.loads().begin(), work_.loads().end(), [&](const auto& entry) {
+          const auto& [need, load] = entry;
+          return need.job == job && (load.waiting > 0 || staged_.CountOf(need) > 0);
+        });
+    if (!has_some) continue;
+    DropStaged([job](const Attempt& attempt) { return attempt.chunk.job == job; });
+    work_.GiveBack(job);
+    sent_at_ = TimePoint{};  // others wait for it: a sync is due at once
+  }
+}
+
 void Agent::Tick() {
   deps_.loop.After(kTick, [this, alive = std::weak_ptr<char>(alive_)] {
     if (!alive.expired()) Tick();

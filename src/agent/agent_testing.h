@@ -61,6 +61,7 @@ class TestLink : public ServerLink {
     for (const Trouble& trouble : request.troubles) troubles.push_back(trouble);
     result.gone = std::exchange(to_drop, {});
     result.followed = followed;
+    result.back = back;
     if (request.free.millicpus > 0 && !to_grant.empty()) {
       result.grants.push_back(to_grant.front());
       to_grant.pop_front();
@@ -104,6 +105,7 @@ class TestLink : public ServerLink {
 
   Done<bool> waits;             // the last one that does
   std::vector<JobId> followed;  // told with each sync
+  std::vector<JobId> back;      // told with each sync
   std::string objects;          // of every job
   std::map<JobId, std::string> documents;
   Secrets secrets;                      // of every job

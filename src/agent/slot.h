@@ -30,6 +30,7 @@ struct Slots::Slot : ContainerEvents {
     bool ours = true;
     // Since it became the first, or was stopped, as far as this agent was awake.
     Duration waited{};
+    Duration ran{};  // the same, whether it was stopped or not
   };
 
   Slot(Slots& a_slots, Wish&& wish, Room::Share a_share)
@@ -90,6 +91,7 @@ struct Slots::Slot : ContainerEvents {
 
   void OnGone(const std::string& why) override {
     std::vector<Attempt> lost;
+    const Duration ran = runs.empty() ? Duration{} : runs.front().ran;
     for (const Given& given : runs) {
       if (given.ours) lost.push_back(given.attempt);
     }
@@ -103,7 +105,7 @@ struct Slots::Slot : ContainerEvents {
                                               {"reason", reason}});
     }
     owner.Close(this);
-    if (!lost.empty()) owner.events_.OnItemsLost(lost, reason);
+    if (!lost.empty()) owner.events_.OnItemsLost(lost, ran, reason);
     owner.events_.OnRoom();
   }
 

@@ -254,14 +254,14 @@ void Slots::CloseIdle() {
   }
 }
 
-std::vector<Attempt> Slots::CloseAll() {
-  std::vector<Attempt> begun;
+std::vector<Slots::Begun> Slots::CloseAll() {
+  std::vector<Begun> begun;
   for (const auto& slot : slots_) {
     slot->unwanted = true;
     // Of a loop that was told to stop, only those that its program holds are left.
     for (const Slot::Given& given : slot->runs) {
       const bool has_begun = slot->spec.loop || &given == &slot->runs.front();
-      if (has_begun && given.ours) begun.push_back(given.attempt);
+      if (has_begun && given.ours) begun.push_back({given.attempt, given.ran});
     }
   }
   std::erase_if(slots_, [](const auto& slot) { return slot->container || slot->left; });

@@ -30,8 +30,10 @@ class SlotEvents {
                               std::string_view note) = 0;
   // `why` is what the agent had it stopped for, if it had.
   virtual void OnItemEnd(const Attempt& attempt, const ItemEnd& end, StopWhy why) = 0;
-  // The container ended under them. Only the first had begun; in a loop nobody knows who had.
-  virtual void OnItemsLost(const std::vector<Attempt>& attempts, const std::string& reason) = 0;
+  // The container ended under them. Only the first had begun, and ran for about `ran`; in a loop
+  // nobody knows who had.
+  virtual void OnItemsLost(const std::vector<Attempt>& attempts, Duration ran,
+                           const std::string& reason) = 0;
   // A container of this job could not be opened; kInvalid: and never will be.
   virtual void OnOpenFailed(JobId job, const Error& error) = 0;
   virtual void OnOpened(JobId job) = 0;
@@ -105,8 +107,13 @@ class Slots {
   std::vector<LateRun> EndLate();
   // Ends containers that had nothing to run for longer than the limit; a loop is told so before.
   void CloseIdle();
+  // What had begun, and ran for about `ran`.
+  struct Begun {
+    Attempt attempt;
+    Duration ran{};
+  };
   // Ends all; those that are being opened, as soon as they are. What had begun in them is returned.
-  std::vector<Attempt> CloseAll();
+  std::vector<Begun> CloseAll();
   // Something runs, or waits to be run, in a container.
   bool busy() const;
 

@@ -34,6 +34,7 @@ bool Slots::Slot::IsLate(Duration passed) {
   bool late = false;
   for (Given& given : runs) {
     given.waited += passed;
+    given.ran += passed;
     late |= given.waited > LatestEnd(given);
     if (!spec.loop) break;
   }
@@ -52,7 +53,7 @@ std::vector<Slots::LateRun> Slots::Slot::LateRuns() const {
     late.end.how = had_begun && !was_stopped ? ItemEnd::How::kTimedOut : ItemEnd::How::kStopped;
     if (!had_begun) continue;
     late.end.exit = kKilled;
-    late.end.duration = given.waited;
+    late.end.duration = given.ran;
   }
   return ends;
 }

@@ -106,7 +106,7 @@ struct NoEvents : SlotEvents {
   void OnItemLog(const Attempt&, std::string_view) override {}
   void OnItemProgress(const Attempt&, std::int32_t, std::string_view) override {}
   void OnItemEnd(const Attempt&, const ItemEnd&, StopWhy) override { ++ends; }
-  void OnItemsLost(const std::vector<Attempt>&, const std::string&) override {}
+  void OnItemsLost(const std::vector<Attempt>&, Duration, const std::string&) override {}
   void OnOpenFailed(JobId, const Error&) override {}
   void OnOpened(JobId) override {}
   void OnRoom() override {}

@@ -26,7 +26,7 @@ struct Told : SlotEvents {
     ends.push_back(attempt.item);
     whys.push_back(why);
   }
-  void OnItemsLost(const std::vector<Attempt>& attempts, const std::string&) override {
+  void OnItemsLost(const std::vector<Attempt>& attempts, Duration, const std::string&) override {
     lost = attempts;
   }
   void OnOpenFailed(JobId, const Error&) override {}

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "wire/agent_json.h"
 
+#include <charconv>
 #include <cstdint>
+#include <iterator>
 #include <limits>
 #include <utility>
 
@@ -24,6 +26,10 @@ constexpr std::int64_t kMostInt32 = std::numeric_limits<std::int32_t>::max();
 constexpr std::size_t kMostMeasured = 256;
 constexpr std::size_t kMostToken = 100;
 constexpr std::int64_t kMostRunMs = std::int64_t{1} << 50;
+// One item of kMostRunMs.
+constexpr double kMostSquares = 1e-6 * static_cast<double>(kMostRunMs) * kMostRunMs;
+// Of one agent. It holds no more leases than kLeasesPerSession, but may be told of other jobs.
+constexpr std::size_t kMostJobs = 1000;
 
 std::int64_t MillisecondsOf(Duration duration) {
   return std::chrono::duration_cast<std::chrono::milliseconds>(duration).count();
@@ -72,11 +78,48 @@ Result<std::vector<LeaseId>> ReadIds(const Fields& fields, std::string_view name
   return ids;
 }
 
+// Nothing if there are none.
+void AppendJobs(std::string& out, std::string_view field, const std::vector<JobId>& jobs) {
+  if (jobs.empty()) return;
+  out.push_back(',');
+  AppendEach(out, field, jobs, [&](JobId job) { out.append(std::to_string(job.number)); });
+}
+
+Result<std::vector<JobId>> ReadJobs(const Fields& fields, std::string_view name) {
+  std::vector<JobId> jobs;
+  TIDEMILL_TRY(const Value* array, fields.Array(name, kMostJobs));
+  if (array == nullptr) return jobs;
+  for (const Value& job : *array) {
+    TIDEMILL_TRY(const std::int64_t number, json::IntOf(job, fields.In(name), {.least = 1}));
+    jobs.push_back({number});
+  }
+  return jobs;
+}
+
+// A number that is not below 0; absent means 0.
+Result<double> ReadSum(const Fields& fields, std::string_view name, double most) {
+  const Value* value = fields.Find(name);
+  if (value == nullptr) return 0;
+  if (!value->is_number()) return json::Wrong(fields.In(name), "must be a number");
+  const auto number = value->get<double>();
+  if (!(number >= 0 && number <= most)) return json::Wrong(fields.In(name), "is out of bounds");
+  return number;
+}
+
+// The shortest text that is read as the same number.
+std::string NumberText(double number) {
+  char text[32];
+  const auto end = std::to_chars(std::begin(text), std::end(text), number).ptr;
+  return {text, end};
+}
+
 Result<Measured> ReadMeasured(const Fields& fields) {
   Measured read;
   TIDEMILL_TRY(read.job.number, fields.Int("job", {.least = 1}));
   TIDEMILL_TRY(read.items, fields.Int("items", {.least = 0, .most = limits::kItemsPerJob}));
   TIDEMILL_TRY(read.run_ms, fields.Int("run_ms", {.least = 0, .most = kMostRunMs}));
+  TIDEMILL_TRY(read.squares, ReadSum(fields, "squares", kMostSquares));
+  TIDEMILL_TRY(read.lost_ms, fields.Int("lost_ms", {.least = 0, .most = kMostRunMs, .absent = 0}));
   return read;
 }
 
@@ -168,6 +211,8 @@ std::string FormatSyncRequest(const SyncRequest& request) {
     Append(out, "items", measured.items);
     out.push_back(',');
     Append(out, "run_ms", measured.run_ms);
+    if (measured.squares > 0) json::AppendValue(out, "squares", NumberText(measured.squares));
+    if (measured.lost_ms > 0) json::AppendNumber(out, "lost_ms", measured.lost_ms);
     out.push_back('}');
   });
   if (request.status) out.append(",\"status\":").append(json::StatusText(*request.status));
@@ -227,18 +272,14 @@ std::string FormatSyncResult(const SyncResult& result) {
     out.append(",\"reason\":").append(json::Quoted(refusal.reason)).append("}");
   });
   json::AppendFlag(out, "draining", result.draining);
-  if (!result.followed.empty()) {
-    out.push_back(',');
-    AppendEach(out, "followed", result.followed,
-               [&](JobId job) { out.append(std::to_string(job.number)); });
-  }
+  AppendJobs(out, "followed", result.followed);
+  AppendJobs(out, "back", result.back);
   if (!result.token.empty()) json::AppendText(out, "token", result.token);
   return out.append("}");
 }
 
 Result<SyncResult> ParseSyncResult(std::string_view body, SessionId session) {
   constexpr std::size_t kMostReason = 1000;
-  constexpr std::size_t kMostFollowed = 1000;
   TIDEMILL_TRY(const Value value, json::Parse(body));
   TIDEMILL_TRY(const Fields fields, Fields::Of(value, {}));
   SyncResult result;
@@ -259,14 +300,8 @@ Result<SyncResult> ParseSyncResult(std::string_view body, SessionId session) {
         return {};
       }));
   TIDEMILL_TRY(result.draining, fields.Flag("draining", false));
-  TIDEMILL_TRY(const Value* followed, fields.Array("followed", kMostFollowed));
-  if (followed != nullptr) {
-    for (const Value& job : *followed) {
-      TIDEMILL_TRY(const std::int64_t number,
-                   json::IntOf(job, fields.In("followed"), {.least = 1}));
-      result.followed.push_back({number});
-    }
-  }
+  TIDEMILL_TRY(result.followed, ReadJobs(fields, "followed"));
+  TIDEMILL_TRY(result.back, ReadJobs(fields, "back"));
   TIDEMILL_TRY(result.token, fields.Text("token", {.most_bytes = kMostToken, .absent = ""}));
   return result;
 }

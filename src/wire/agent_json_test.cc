@@ -46,7 +46,10 @@ SyncRequest AnySync(Random& random) {
     if (random.Chance(0.5)) settlement.begun = AnyBits(random, limits::kItemsPerChunk);
     settlement.body = AnyBytes(random);
   }
-  for (std::uint64_t i = random.Below(3); i > 0; --i) request.measured.push_back({{7}, 12, 3400});
+  for (std::uint64_t i = random.Below(3); i > 0; --i) {
+    const double squares = static_cast<double>(random.Below(1ULL << 50)) / 3;
+    request.measured.push_back({{7}, 12, 3400, squares, static_cast<std::int64_t>(i)});
+  }
   request.leaving = random.Chance(0.5);
   if (random.Chance(0.5)) {
     request.status = MachineStatus{"docker 27.1", random.Chance(0.5), {}};
@@ -76,6 +79,8 @@ SyncResult AnyResult(Random& random, SessionId session) {
     result.gone.push_back(random.NewId<LeaseId>());
   result.refused = {{random.NewId<LeaseId>(), 4, "an \"offset\" lies past the end\\"}};
   result.draining = random.Chance(0.5);
+  if (random.Chance(0.5)) result.followed = {{7}, {9}};
+  if (random.Chance(0.5)) result.back = {{7}, {1LL << 40}};
   return result;
 }
 
@@ -107,6 +112,13 @@ RC_GTEST_PROP(SyncJson, ARequestComesBackAsItWent, (std::uint64_t seed)) {
   RC_ASSERT(back->status == request.status);
   RC_ASSERT(back->troubles == request.troubles);
   RC_ASSERT(back->measured.size() == request.measured.size());
+  for (std::size_t i = 0; i < request.measured.size(); ++i) {
+    const Measured& went = request.measured[i];
+    const Measured& came = back->measured[i];
+    RC_ASSERT(came.job == went.job && came.items == went.items && came.run_ms == went.run_ms);
+    RC_ASSERT(came.squares == went.squares);
+    RC_ASSERT(came.lost_ms == went.lost_ms);
+  }
   RC_ASSERT(back->settlements.size() == request.settlements.size());
   for (std::size_t i = 0; i < request.settlements.size(); ++i) {
     const Settlement& went = request.settlements[i];
@@ -281,6 +293,34 @@ TEST(SyncJson, TheNewSetsAreNamedIfWrong) {
     EXPECT_NE(WhyNot(Settling(field, "\"2048\"")).find("settlements[1]." + std::string(field)),
               std::string::npos);
   }
+}
+
+// Of agents of before there is no more; those of after are not believed anything.
+TEST(SyncJson, WhatWasMeasuredIsReadWithinBounds) {
+  const auto measured = [](std::string_view fields) {
+    return R"({"session":"00000000-0000-0001-0000-000000000002","free":{"cpus":1,"memory":0},)"
+           R"("measured":[{"job":7,"items":2,"run_ms":3000)" +
+           std::string(fields) + "}]}";
+  };
+  const auto before = ParseSyncRequest(measured(""));
+  ASSERT_TRUE(before);
+  EXPECT_EQ(before->measured[0].squares, 0);
+  EXPECT_EQ(before->measured[0].lost_ms, 0);
+  const auto read = ParseSyncRequest(measured(R"(,"squares":4.25,"lost_ms":17)"));
+  ASSERT_TRUE(read);
+  EXPECT_EQ(read->measured[0].squares, 4.25);
+  EXPECT_EQ(read->measured[0].lost_ms, 17);
+  EXPECT_EQ(WhyNot(measured(R"(,"squares":-1)")), "measured[0].squares: is out of bounds");
+  EXPECT_EQ(WhyNot(measured(R"(,"squares":1e300)")), "measured[0].squares: is out of bounds");
+  EXPECT_EQ(WhyNot(measured(R"(,"squares":"4")")), "measured[0].squares: must be a number");
+  EXPECT_NE(WhyNot(measured(R"(,"lost_ms":-1)")).find("measured[0].lost_ms"), std::string::npos);
+}
+
+TEST(SyncJson, WhatIsWantedBackIsSaidOnlyIfThereIsSome) {
+  SyncResult result;
+  EXPECT_EQ(FormatSyncResult(result).find("back"), std::string::npos);
+  result.back = {{7}, {8}};
+  EXPECT_NE(FormatSyncResult(result).find(R"("back":[7,8])"), std::string::npos);
 }
 
 TEST(SyncJson, FieldsOfNewerVersionsArePassedOver) {
