@@ -232,6 +232,11 @@ function(tidemill_add_test module)
       TIDEMILL_INIT="$<TARGET_FILE:tidemill-init>"
       TIDEMILL_LOOP_PROBE="$<TARGET_FILE:loop-probe>")
   endif()
+  if(TARGET tidemill-agent AND TARGET tidemill-init AND module STREQUAL "provider/local")
+    add_dependencies(${flat}_test tidemill-agent tidemill-init)
+    target_compile_definitions(${flat}_test PRIVATE
+      TIDEMILL_AGENT="$<TARGET_FILE:tidemill-agent>")
+  endif()
   if(module MATCHES "^(cloud|objects)$")
     target_compile_definitions(${flat}_test PRIVATE TIDEMILL_TESTS="${CMAKE_SOURCE_DIR}/tests")
   endif()
