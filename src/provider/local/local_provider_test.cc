@@ -232,11 +232,13 @@ TEST_F(LocalProviderTest, ANumberThatIsAnothersIsNotBelieved) {
 TEST_F(LocalProviderTest, AnAgentIsAskedOnceToEnd) {
   Use(kStubbornAgent);
   MakeOne("spot-1");
-  for (int i = 0; i < 5; ++i) End("spot-1");
+  End("spot-1");
   world_->WaitForLog(pool_, "spot-1", "term");
+  End("spot-1");
   world_->Restart();
   End("spot-1");
-  world_->Pass(seconds(1));
+  ASSERT_TRUE(SendSignal(ProcessOf("spot-1"), SIGWINCH));
+  world_->WaitForLog(pool_, "spot-1", "winch");
   const std::string log = ReadFile(world_->FolderOf(pool_, "spot-1").log());
   EXPECT_EQ(log.find("term"), log.rfind("term")) << log;
   EXPECT_FALSE(List().at(0).ended);

@@ -36,10 +36,11 @@ inline constexpr char kGoodAgent[] =
     "trap 'echo term; exit 0' TERM\n"
     "echo begin \"$@\"\n"
     "while :; do sleep 0.05; done\n";
-// Does not go.
+// Does not go. What it was sent before a SIGWINCH, it says before that.
 inline constexpr char kStubbornAgent[] =
     "#!/bin/sh\n"
     "trap 'echo term' TERM\n"
+    "trap 'echo winch' WINCH\n"
     "echo begin\n"
     "while :; do sleep 0.05; done\n";
 
