@@ -8,6 +8,7 @@
 
 #include <algorithm>
 
+#include "provider/local/launch.h"
 #include "provider/local/local_testing.h"
 #include "provider/local/pool_folder.h"
 
@@ -295,6 +296,20 @@ TEST_F(LocalProviderTest, AnAgentThatCannotBeStartedIsRefusedAndLeavesNothing) {
   EXPECT_TRUE(List().empty());
   EXPECT_FALSE(fs::exists(world_->FolderOf(pool_, "spot-1").path()));
   EXPECT_TRUE(world_->BillLines().empty());
+}
+
+// Also if whoever launches it is gone by then, and removes nothing.
+TEST_F(LocalProviderTest, WhatDidNotBeginHasNoMark) {
+  fs::create_directories(world_->options.folder);
+  LaunchPlan plan;
+  plan.argv = {"/no/such/agent"};
+  plan.folder = world_->options.folder;
+  plan.log = plan.folder / "log";
+  plan.mark = plan.folder / "mark";
+  const auto launched = Launch(plan);
+  ASSERT_FALSE(launched);
+  EXPECT_EQ(launched.error().code, Code::kUnavailable);
+  EXPECT_FALSE(fs::exists(plan.mark));
 }
 
 TEST_F(LocalProviderTest, NamesThatFitInNoPathAreRefused) {
