@@ -145,6 +145,19 @@ std::string ClockText(std::int64_t at_ms, std::int64_t now_ms, std::int64_t zone
   return std::string(today ? whole.substr(whole.size() - 5) : whole);
 }
 
+std::string MoneyText(std::int64_t micros) {
+  const double dollars = static_cast<double>(micros) / 1e6;
+  constexpr std::int64_t kCent = 10'000;
+  if (micros != 0 && micros < kCent && micros > -kCent) {
+    std::array<char, 64> text{};
+    std::snprintf(text.data(), text.size(), "%.2g", dollars);
+    return std::string("$") + text.data();
+  }
+  const std::int64_t cents = (micros + kCent / 2) / kCent;
+  std::string rest = std::to_string(100 + cents % 100).substr(1);
+  return "$" + Thousands(cents / 100) + "." + rest;
+}
+
 std::size_t WidthOf(std::string_view text) {
   std::size_t width = 0;
   for (const char c : text) width += IsContinuation(c) ? 0 : 1;

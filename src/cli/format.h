@@ -35,6 +35,9 @@ std::string WhenText(std::int64_t at_ms, std::int64_t now_ms);
 // seconds east of UTC.
 std::string ClockText(std::int64_t at_ms, std::int64_t now_ms, std::int64_t zone_s);
 
+// Millionths of a dollar, to the cent, or to what shows that it is not 0: "$12.50", "$0.0017".
+std::string MoneyText(std::int64_t micros);
+
 // How many columns the text takes on a terminal: one for each character of UTF-8.
 std::size_t WidthOf(std::string_view text);
 // At most `columns` wide; what is cut off is shown as "…".

@@ -15,6 +15,15 @@ TEST(Format, PartsThousands) {
   EXPECT_EQ(Thousands(-123), "-123");
 }
 
+TEST(Format, SaysMoneyToTheCent) {
+  EXPECT_EQ(MoneyText(0), "$0.00");
+  EXPECT_EQ(MoneyText(1'700), "$0.0017");
+  EXPECT_EQ(MoneyText(10'000), "$0.01");
+  EXPECT_EQ(MoneyText(12'504'999), "$12.50");
+  EXPECT_EQ(MoneyText(12'505'000), "$12.51");
+  EXPECT_EQ(MoneyText(1'234'567'000'000), "$1,234,567.00");
+}
+
 TEST(Format, CountsThings) {
   EXPECT_EQ(CountOf(1, "item"), "1 item");
   EXPECT_EQ(CountOf(0, "item"), "0 items");

@@ -8,6 +8,7 @@
 #include "cli/machines.h"
 #include "cli/table.h"
 #include "wire/job_json.h"
+#include "cli/wishes.h"
 #include "wire/spec_json.h"
 
 namespace tidemill::cli {
@@ -153,6 +154,7 @@ void PrintJob(const Context& context, const JobCounts& shown) {
   line("submitted",
        ClockText(job.created_ms, now, context.around.zone_s) + ", " + AgoText(job.created_ms, now));
   if (job.round > 0) line("retried", job.round == 1 ? "once" : Thousands(job.round) + " times");
+  for (const auto& [name, text] : WishLines(job, context.around)) line(name, text);
   PrintTroubles(context, shown);
   PrintGroups(context, shown);
   const std::string next = NextStep(shown);

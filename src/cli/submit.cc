@@ -65,7 +65,7 @@ class Submission {
     if (flags_.spec == "-" && flags_.items == "-") {
       return Wrong("standard input cannot be both the spec and the items");
     }
-    SpecEdits edits{.name = flags_.name, .env = {}, .params = {}};
+    SpecEdits edits{.name = flags_.name, .env = {}, .params = {}, .wishes = flags_.wishes};
     for (const auto& [texts, pairs] :
          {std::pair(&flags_.env, &edits.env), std::pair(&flags_.params, &edits.params)}) {
       for (const std::string& text : *texts) {

@@ -8,6 +8,7 @@
 
 #include "base/random.h"
 #include "cli/context.h"
+#include "wire/submit_json.h"
 
 namespace tidemill::cli {
 
@@ -19,6 +20,7 @@ struct SubmitFlags {
   std::optional<std::int64_t> range;
   std::vector<std::string> env;     // NAME=VALUE
   std::vector<std::string> params;  // NAME=VALUE
+  WishEdits wishes;
   std::string name;
   std::string key;  // empty: a random one
   bool watch = false;

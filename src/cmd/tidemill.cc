@@ -42,6 +42,7 @@
 #include "cmd/command_list.h"
 #include "cmd/settings_commands.h"
 #include "net/asio_loop.h"
+#include "cmd/wish_options.h"
 #include "net/http.h"
 #include "net/thread_pool.h"
 #include "net/tls.h"
@@ -236,6 +237,7 @@ class CommandLine {
         ->allow_extra_args(false);
     command->add_option("--name", submit.name, "What the job is called; else as the spec says")
         ->option_text("NAME");
+    AddWishOptions(command, submit.wishes);
     command->add_option("--key", submit.key, "The same key means the same job")->option_text("KEY");
     command->add_flag("--watch", submit.watch, "Follow it to its end");
     list_.SetMissing([&submit]() -> std::string {

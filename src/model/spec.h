@@ -41,7 +41,6 @@ struct RunSpec {
   std::optional<std::vector<std::string>> command;
   std::map<std::string, std::string> env;
   std::map<std::string, std::string> params;  // what {params.name} stands for
-  std::map<std::string, std::string> labels;  // for people; nothing reads them
   std::vector<SecretUse> secrets;
   // With templates in their URLs, but for {attempt}, {input} and {output}.
   std::vector<DataInput> inputs = {};

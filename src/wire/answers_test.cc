@@ -25,8 +25,18 @@ Job AJob() {
   job.spec.retry_wait = std::chrono::seconds(2);
   job.spec.canary = 0;
   job.spec.document =
-      R"({"canary":false,"resources":{"cpus":0.5,"devices":{"nvidia.com/gpu":1},)"
+      R"({"after":[3],"budget":1.25,"canary":false,"deadline":"1h","labels":{"a":"b"},)"
+      R"("max_parallel":4,"priority":2,"queue":"night",)"
+      R"("resources":{"cpus":0.5,"devices":{"nvidia.com/gpu":1},)"
       R"("memory":{"max":"8GiB","start":"4GiB"}},"retries":5,"retry":{"wait":"2s"},"x":[1]})";
+  job.spec.wishes = {.queue = "night",
+                     .priority = 2,
+                     .max_parallel = 4,
+                     .deadline = std::chrono::hours(1),
+                     .budget = Money{1'250'000},
+                     .labels = {{"a", "b"}},
+                     .after = {{3}}};
+  job.owner = "anna";
   job.state = JobState::kPaused;
   job.open = true;
   job.round = 2;

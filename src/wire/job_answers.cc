@@ -8,6 +8,7 @@
 #include "wire/job_json.h"
 #include "wire/json.h"
 #include "wire/spec_needs.h"
+#include "wire/spec_wishes.h"
 #include "wire/status_json.h"
 #include "wire/time.h"
 
@@ -36,6 +37,7 @@ Result<JobSpec> ReadSpecOf(const Fields& job) {
   TIDEMILL_TRY(const Fields fields, Fields::Of(*value, path));
   ParsedSpec spec;
   TIDEMILL_TRY_VOID(json::ReadNeeds(fields, spec));
+  TIDEMILL_TRY_VOID(json::ReadWishes(fields, spec));
   TIDEMILL_TRY(spec.job.name, job.Text("name", {.most_bytes = limits::kNameBytes}));
   spec.job.document = value->dump();
   return std::move(spec.job);
@@ -66,6 +68,8 @@ Result<Job> ReadJob(const Fields& fields) {
   TIDEMILL_TRY(const std::string_view created,
                fields.Text("created_at", {.most_bytes = kTimeBytes, .absent = ""}));
   job.created_ms = ParseTime(created).value_or(0);
+  TIDEMILL_TRY(job.owner,
+               fields.Text("owner", {.most_bytes = limits::kTokenNameBytes, .absent = ""}));
   return job;
 }
 

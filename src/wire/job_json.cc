@@ -7,6 +7,8 @@
 #include "base/limits.h"
 #include "report/signature.h"
 #include "wire/json.h"
+#include "wire/pool_machines.h"
+#include "wire/settings_json.h"
 #include "wire/spec_code.h"
 #include "wire/spec_value.h"
 #include "wire/time.h"
@@ -40,6 +42,26 @@ Result<JobSpec> ReadSpec(const Fields& request) {
   return std::move(parsed.job);
 }
 
+// What it asks of whoever decides what runs next; only what is set, but for the queue.
+void AppendWishes(std::string& out, const Job& job) {
+  const JobWishes& wishes = job.spec.wishes;
+  if (!job.owner.empty()) json::AppendText(out, "owner", job.owner);
+  json::AppendText(out, "queue", wishes.queue.empty() ? kDefaultQueue : wishes.queue);
+  if (wishes.priority != 0) json::AppendNumber(out, "priority", wishes.priority);
+  if (wishes.deadline) {
+    json::AppendText(out, "deadline_at", FormatTime(job.created_ms + wishes.deadline->count()));
+  }
+  if (wishes.budget) json::AppendValue(out, "budget", DollarsText(*wishes.budget));
+  if (wishes.max_parallel) json::AppendNumber(out, "max_parallel", *wishes.max_parallel);
+  if (!wishes.labels.empty()) json::AppendValue(out, "labels", json::LabelsText(wishes.labels));
+  if (wishes.after.empty()) return;
+  std::string after = "[";
+  for (const JobId& other : wishes.after) {
+    after.append(after.size() > 1 ? "," : "").append(std::to_string(other.number));
+  }
+  json::AppendValue(out, "after", after + "]");
+}
+
 // A job without its closing brace.
 std::string OpenJob(const Job& job) {
   std::string out = "{";
@@ -58,6 +80,7 @@ std::string OpenJob(const Job& job) {
   if (job.trial) json::AppendFlag(out, "trial", true);
   if (!job.objects.empty()) json::AppendText(out, "objects", job.objects);
   if (!job.project.empty()) json::AppendText(out, "project", job.project);
+  AppendWishes(out, job);
   // It is JSON since it was stored.
   out.append(",\"spec\":").append(job.spec.document.empty() ? "{}" : job.spec.document);
   return out;

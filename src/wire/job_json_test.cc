@@ -106,7 +106,8 @@ TEST(JobJson, AJobLooksAsTheContractSays) {
   job.created_ms = 1'777'636'985'007;
   const std::string fields =
       R"({"id":"render-7","number":7,"name":"render","state":"active","open":true,"round":2,)"
-      R"("parts":3,"items":5000,"created_at":"2026-05-01T12:03:05.007Z","spec":{"image":"a"})";
+      R"("parts":3,"items":5000,"created_at":"2026-05-01T12:03:05.007Z","queue":"default",)"
+      R"("spec":{"image":"a"})";
   EXPECT_EQ(FormatJob(job), fields + "}");
   EXPECT_EQ(FormatJobCounts({job, {5, 1, 1, 1, 1, 1}}),
             fields + R"(,"counts":{"total":5,"succeeded":1,"failed":1,"running":1,"waiting":1,)"
@@ -115,7 +116,8 @@ TEST(JobJson, AJobLooksAsTheContractSays) {
   EXPECT_EQ(FormatJobs(std::vector<Job>{}, false), R"({"jobs":[]})");
   job.memory_bytes = 4096;
   job.trial = true;
-  EXPECT_NE(FormatJob(job).find(R"("memory_bytes":4096,"trial":true,"spec")"), std::string::npos);
+  EXPECT_NE(FormatJob(job).find(R"("memory_bytes":4096,"trial":true,"queue":"default","spec")"),
+            std::string::npos);
   job.image_digest = "sha256:" + std::string(64, '0');
   EXPECT_NE(FormatJob(job).find(R"("image_digest":"sha256:00000000)"), std::string::npos);
   EXPECT_EQ(FormatReopened(12, 3), R"({"items":12,"round":3})");

@@ -94,25 +94,6 @@ bool IsLabelName(std::string_view name) {
          std::all_of(name.begin(), name.end(), is_good);
 }
 
-Result<Labels> ReadLabels(const Fields& machines) {
-  Labels labels;
-  const Value* value = machines.Find("labels");
-  if (value == nullptr) return labels;
-  const Path path = machines.In("labels");
-  TIDEMILL_TRY(const Fields fields, Fields::Of(*value, path));
-  if (value->size() > kLabels) return Wrong(path, "has more than 64 names");
-  for (const auto& entry : value->items()) {
-    if (!IsLabelName(entry.key())) {
-      return Wrong(path, Quoted(entry.key().substr(0, limits::kNameBytes)) +
-                             " is no name here; they are letters, digits, '.', '_', '-' and '/'");
-    }
-    // With a value for its absence a text may be empty.
-    TIDEMILL_TRY(labels[entry.key()],
-                 fields.Text(entry.key(), {.most_bytes = kLabelBytes, .absent = ""}));
-  }
-  return labels;
-}
-
 Result<Steps> ReadSteps(const Fields& machines) {
   Steps steps;
   const Value* value = machines.Find("steps");
@@ -178,6 +159,31 @@ Result<Money> MoneyOf(const Value& value, const Path& path) {
   return Money{std::llround(dollars * 1e6)};
 }
 
+Result<Labels> ReadLabels(const Fields& owner) {
+  Labels labels;
+  const Value* value = owner.Find("labels");
+  if (value == nullptr) return labels;
+  const Path path = owner.In("labels");
+  TIDEMILL_TRY(const Fields fields, Fields::Of(*value, path));
+  if (value->size() > kLabels) return Wrong(path, "has more than 64 names");
+  for (const auto& entry : value->items()) {
+    if (!IsLabelName(entry.key())) {
+      return Wrong(path, Quoted(entry.key().substr(0, limits::kNameBytes)) +
+                             " is no name here; they are letters, digits, '.', '_', '-' and '/'");
+    }
+    // With a value for its absence a text may be empty.
+    TIDEMILL_TRY(labels[entry.key()],
+                 fields.Text(entry.key(), {.most_bytes = kLabelBytes, .absent = ""}));
+  }
+  return labels;
+}
+
+std::string LabelsText(const Labels& labels) {
+  std::string out = "{";
+  for (const auto& [name, label] : labels) AppendText(out, name, label);
+  return out + "}";
+}
+
 Result<PoolMachines> ReadMachines(const Fields& fields) {
   constexpr TimeBounds kIdle{milliseconds(0), kMostDuration, milliseconds(300'000),
                              "from 0 to 366 days"};
@@ -218,9 +224,7 @@ std::string MachinesText(const PoolMachines& machines) {
   if (machines.max_price) AppendNumber(out, "max_price", *machines.max_price);
   AppendValue(out, "idle", SecondsText(machines.idle));
   AppendValue(out, "boot_limit", SecondsText(machines.boot_limit));
-  std::string labels = "{";
-  for (const auto& [name, label] : machines.labels) AppendText(labels, name, label);
-  AppendValue(out, "labels", labels + "}");
+  AppendValue(out, "labels", LabelsText(machines.labels));
   std::string steps = "{";
   for (const auto& [items, count] : machines.steps) {
     AppendNumber(steps, std::to_string(items), count);

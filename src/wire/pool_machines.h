@@ -18,6 +18,9 @@ inline constexpr std::int64_t kMostItems = std::int64_t{1} << 53;
 
 // What a pool's machines are, of an object that may have other fields too.
 Result<PoolMachines> ReadMachines(const Fields& fields);
+// "labels": what a pool says of its machines, or what a job asks of a pool; at most 64.
+Result<Labels> ReadLabels(const Fields& fields);
+std::string LabelsText(const Labels& labels);
 std::string MachinesText(const PoolMachines& machines);
 
 // Dollars.

@@ -18,6 +18,7 @@
 #include "wire/spec_keeps.h"
 #include "wire/spec_needs.h"
 #include "wire/spec_value.h"
+#include "wire/spec_wishes.h"
 
 namespace tidemill {
 namespace {
@@ -34,16 +35,8 @@ constexpr std::size_t kImageBytes = 512;
 // Each is copied for every item that runs; the spec's own size bounds their bytes.
 constexpr std::size_t kArguments = 1024;
 constexpr std::size_t kNames = 256;
-constexpr std::size_t kLabelBytes = 256;
 // A machine that is to go waits for it.
 constexpr std::chrono::hours kMostGrace{1};
-
-bool IsLabel(std::string_view name) {
-  return !name.empty() && std::all_of(name.begin(), name.end(), [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' ||
-           c == '_' || c == '-' || c == '/';
-  });
-}
 
 // A string that a program can be given.
 Result<std::string> TextOf(const Value& value, const Path& path) {
@@ -63,14 +56,6 @@ Result<std::string> SimpleOf(const Value& value, const Path& path) {
   if (value.is_string()) return TextOf(value, path);
   if (value.is_number() || value.is_boolean()) return value.dump();
   return Wrong(path, "must be a string, a number, true or false");
-}
-
-Result<std::string> LabelOf(const Value& value, const Path& path) {
-  TIDEMILL_TRY(std::string text, ArgumentOf(value, path));
-  if (text.size() > kLabelBytes) {
-    return Wrong(path, "is longer than " + std::to_string(kLabelBytes) + " bytes");
-  }
-  return text;
 }
 
 Result<std::optional<std::vector<std::string>>> ReadList(const Fields& spec,
@@ -233,8 +218,6 @@ Result<RunSpec> ReadRun(const Fields& spec) {
   TIDEMILL_TRY(run.secrets, json::ReadSecretUses(spec, run.env));
   TIDEMILL_TRY(run.params,
                ReadTexts(spec, {"params", IsParamName, "letters, digits, '_' and '-'", SimpleOf}));
-  TIDEMILL_TRY(run.labels, ReadTexts(spec, {"labels", IsLabel,
-                                            "letters, digits, '.', '_', '-' and '/'", LabelOf}));
   TIDEMILL_TRY(run.code, json::ReadCode(spec));
   TIDEMILL_TRY(run.timeout, json::ReadTime(spec, "timeout", kTimeout));
   TIDEMILL_TRY(run.grace, json::ReadTime(spec, "grace", grace));
@@ -277,15 +260,18 @@ Result<ParsedSpec> json::ReadSpec(const Value& value, const Path& path) {
     return Wrong(path, "is more than " + std::to_string(limits::kSpecBytes) + " bytes");
   }
   TIDEMILL_TRY_VOID(fields.Only(
-      {"name",    "image",  "image_login", "command",   "entrypoint",    "env",     "secrets",
-       "params",  "labels", "resources",   "timeout",   "grace",         "retries", "retry",
-       "canary",  "mode",   "input",       "output",    "output_exists", "skip",    "code",
-       "workdir", "paths",  "cache",       "checkpoint"}));
+      {"name",          "image",  "image_login", "command",   "entrypoint", "env",
+       "secrets",       "params", "labels",      "resources", "timeout",    "grace",
+       "retries",       "retry",  "canary",      "mode",      "input",      "output",
+       "output_exists", "skip",   "code",        "workdir",   "paths",      "cache",
+       "checkpoint",    "queue",  "priority",    "deadline",  "budget",     "max_parallel",
+       "after"}));
   TIDEMILL_TRY(parsed.job.name, ReadJobName(fields));
   TIDEMILL_TRY(parsed.run, ReadRun(fields));
   TIDEMILL_TRY(parsed.paths, json::ReadPaths(fields));
   TIDEMILL_TRY_VOID(json::CheckNeeds(fields));
   TIDEMILL_TRY_VOID(json::ReadNeeds(fields, parsed));
+  TIDEMILL_TRY_VOID(json::ReadWishes(fields, parsed));
   return parsed;
 }
 

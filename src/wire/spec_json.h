@@ -4,6 +4,7 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/result.h"
 #include "model/job.h"
@@ -17,6 +18,9 @@ struct ParsedSpec {
   JobSpec job;  // its name is empty if the object has none
   RunSpec run;
   std::map<std::string, std::string> paths;  // see PathMap; for who submits, not for who runs
+  // Those of wishes.after, as they were written: whether a name fits its number is for who has the
+  // jobs.
+  std::vector<std::string> after;
 };
 
 // kInvalid, with the field's path, for anything that is not known or not as it should be; so also

@@ -34,6 +34,15 @@ Result<void> SetParams(Value& spec, const SpecEdits& edits) {
   return {};
 }
 
+void SetWishes(Value& spec, const WishEdits& edits) {
+  if (!edits.queue.empty()) spec["queue"] = edits.queue;
+  if (edits.priority) spec["priority"] = *edits.priority;
+  if (!edits.deadline.empty()) spec["deadline"] = edits.deadline;
+  if (!edits.budget.empty()) spec["budget"] = edits.budget;
+  if (edits.max_parallel) spec["max_parallel"] = *edits.max_parallel;
+  if (!edits.after.empty()) spec["after"] = edits.after;
+}
+
 }  // namespace
 
 Result<std::string> EditSpec(std::string_view document, const SpecEdits& edits) {
@@ -48,6 +57,7 @@ Result<std::string> EditSpec(std::string_view document, const SpecEdits& edits) 
   }
   for (const auto& [name, value] : edits.env) spec["env"][name] = value;
   TIDEMILL_TRY_VOID(SetParams(spec, edits));
+  SetWishes(spec, edits.wishes);
   return spec.dump(-1, ' ', false, Value::error_handler_t::replace);
 }
 

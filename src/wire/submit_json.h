@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -13,12 +14,23 @@
 // What the command line sends about jobs. The other ends are the parsers of job_json.h.
 namespace tidemill {
 
+// Fields of the spec that take the place of those in its file; those that are not set do not.
+struct WishEdits {
+  std::string queue = {};
+  std::optional<std::int64_t> priority = {};
+  std::string deadline = {};
+  std::string budget = {};
+  std::optional<std::int64_t> max_parallel = {};
+  std::vector<std::string> after = {};
+};
+
 // What a person says beside the spec.
 struct SpecEdits {
   std::string name;       // empty: as the spec has it
   std::string code = {};  // what takes the place of its code or workdir; empty: nothing
   std::vector<std::pair<std::string, std::string>> env;     // set, or set anew
   std::vector<std::pair<std::string, std::string>> params;  // only those that the spec declares
+  WishEdits wishes = {};
 };
 
 // The spec's document with the edits in it; what else it holds is not looked at. kInvalid: a param

@@ -16,6 +16,21 @@ TEST(EditSpec, SetsNameEnvAndDeclaredParamsAndKeepsTheRest) {
   EXPECT_EQ(*edited, R"({"env":{"A":"2","C":"x=y"},"image":"a","name":"b","params":{"size":"9"}})");
 }
 
+TEST(EditSpec, WishesTakeThePlaceOfThoseInTheFile) {
+  SpecEdits edits;
+  const std::string before = R"({"after":[1],"budget":1,"queue":"a"})";
+  EXPECT_EQ(EditSpec(before, edits), before);
+  edits.wishes = {.queue = "b",
+                  .priority = 0,
+                  .deadline = "6h",
+                  .budget = "20.50",
+                  .max_parallel = 3,
+                  .after = {"render-7", "9"}};
+  EXPECT_EQ(EditSpec(before, edits),
+            R"({"after":["render-7","9"],"budget":"20.50","deadline":"6h","max_parallel":3,)"
+            R"("priority":0,"queue":"b"})");
+}
+
 TEST(EditSpec, NamesTheNearestParam) {
   const auto edited =
       EditSpec(R"({"params":{"size":3}})", {.name = "", .env = {}, .params = {{"sise", "1"}}});

@@ -10,6 +10,7 @@
 #include "model/job.h"
 #include "server/http/answer.h"
 #include "server/http/api.h"
+#include "server/http/job_wishes.h"
 #include "server/http/pinning.h"
 #include "server/http/query.h"
 #include "server/http/with_job.h"
@@ -51,6 +52,18 @@ void MakeJob(ApiState& state, NewJob job, std::string note, const std::shared_pt
                       }));
 }
 
+void PinAndMake(ApiState& state, NewJob job, const std::shared_ptr<HttpPeer>& peer,
+                HttpRespond respond) {
+  const std::string project = job.project;
+  const std::string document = job.spec.document;
+  FindPinning(
+      state, peer, project, document,
+      [&state, job = std::move(job), peer, respond = std::move(respond)](Pinning pinning) mutable {
+        job.image_digest = std::move(pinning.digest);
+        MakeJob(state, std::move(job), std::move(pinning.note), peer, std::move(respond));
+      });
+}
+
 bool HasCheckpoints(const JobSpec& spec) {
   const auto parsed = ParseSpec(spec.document);
   return parsed && parsed->run.checkpoint_every.count() > 0;
@@ -65,13 +78,13 @@ void Create(ApiState& state, Call call) {
   }
   if (!job) return call.respond(ProblemAnswer(job.error()));
   job->project = call.project;
+  job->owner = call.caller.name;
   if (job->key.empty()) job->key = ToString(state.random.NewId<Id<struct KeyTag>>());
-  const std::string document = job->spec.document;
-  FindPinning(state, call.request.peer, call.project, document,
-              [&state, job = *std::move(job), peer = call.request.peer,
-               respond = std::move(call.respond)](Pinning pinning) mutable {
-                job.image_digest = std::move(pinning.digest);
-                MakeJob(state, std::move(job), std::move(pinning.note), peer, std::move(respond));
+  CheckWishes(state, *job, call.request.peer,
+              [&state, job = *job, peer = call.request.peer,
+               respond = std::move(call.respond)](const Result<void>& checked) {
+                if (checked) return PinAndMake(state, job, peer, respond);
+                AnswerWith<void>(state.log, respond, [] { return HttpResponse{}; })(checked);
               });
 }
 
