@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -35,13 +37,17 @@ class Outlook {
   explicit Outlook(ServerDeps deps) : deps_(deps) {}
 
   // As the store is now, or was a second ago. kNotFound: nothing is going on in the project.
+  // kUnavailable: nobody plans here.
   void Ask(const std::string& project, Reply<std::shared_ptr<const Decided>> reply);
 
  private:
+  using Look = std::map<std::string, std::shared_ptr<const Decided>>;  // by project
+  void Taken(Result<Look> look);
+
   const ServerDeps deps_;
   // The last look, of all projects; those who ask while it is being taken share it.
-  TimePoint taken_{};
-  std::map<std::string, std::shared_ptr<const Decided>> last_;
+  std::optional<TimePoint> taken_;
+  Look last_;
   std::vector<std::function<void(const Result<void>&)>> waiting_;
 };
 
