@@ -155,17 +155,21 @@ std::string FormatPoolMachines(const PoolMachines& machines) {
   return json::MachinesText(machines);
 }
 
-std::string FormatPool(const PoolSettings& pool) {
+std::string FormatPool(const PoolSettings& pool, const PoolsNow& now) {
   std::string out = "{";
   json::AppendText(out, "name", pool.pool.name);
   json::AppendValue(out, "policy", json::PolicyText(pool.pool.policy));
   json::AppendValue(out, "machines", FormatPoolMachines(pool.machines));
+  if (const auto known = now.find(pool.pool.name); known != now.end()) {
+    json::AppendValue(out, "now", FormatPoolNow(known->second));
+  }
   return out + "}";
 }
 
-std::string FormatPools(const std::vector<PoolSettings>& pools, bool more) {
+std::string FormatPools(const std::vector<PoolSettings>& pools, const PoolsNow& now, bool more) {
   const std::string next = more && !pools.empty() ? pools.back().pool.name : "";
-  return json::FormatPage("pools", pools, next, FormatPool);
+  return json::FormatPage("pools", pools, next,
+                          [&now](const PoolSettings& pool) { return FormatPool(pool, now); });
 }
 
 Result<Page<PoolSettings>> ParsePools(std::string_view body) {

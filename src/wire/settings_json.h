@@ -11,6 +11,7 @@
 #include "model/pool.h"
 #include "model/queue.h"
 #include "wire/access_json.h"
+#include "wire/cost_json.h"
 
 // Pools and queues, as the bodies of the calls about them and as a file that is applied. What is
 // sent is read strictly; in answers unknown fields are passed over.
@@ -32,8 +33,10 @@ struct SettingsFile {
 Result<PoolMachines> ParsePoolMachines(std::string_view body);
 std::string FormatPoolMachines(const PoolMachines& machines);
 
-std::string FormatPool(const PoolSettings& pool);
-std::string FormatPools(const std::vector<PoolSettings>& pools, bool more);
+// What is going on in pools, by name; of those that are not in it nothing is said.
+using PoolsNow = std::map<std::string, PoolNow>;
+std::string FormatPool(const PoolSettings& pool, const PoolsNow& now);
+std::string FormatPools(const std::vector<PoolSettings>& pools, const PoolsNow& now, bool more);
 // Their project is not in it.
 Result<Page<PoolSettings>> ParsePools(std::string_view body);
 

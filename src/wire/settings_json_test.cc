@@ -44,8 +44,22 @@ TEST(SettingsJson, MachinesAreReadAndWrittenBack) {
 
 TEST(SettingsJson, PoolsQueuesAndSpecsAndBack) {
   const PoolSettings pool{{"", "spot", {.no_network = true}}, *ParsePoolMachines(kSpot)};
-  EXPECT_EQ(ParsePools(FormatPools({pool}, true))->rows, std::vector<PoolSettings>{pool});
-  EXPECT_EQ(ParsePools(FormatPools({pool}, true))->next, "spot");
+  EXPECT_EQ(ParsePools(FormatPools({pool}, {}, true))->rows, std::vector<PoolSettings>{pool});
+  EXPECT_EQ(ParsePools(FormatPools({pool}, {}, true))->next, "spot");
+  PoolNow now;
+  now.machines = {1, 2, 3, 4};
+  now.needed = 5;
+  now.limit = 6;
+  now.hold = "no_capacity";
+  now.words = "none\nleft";
+  now.tried = 7;
+  now.again_ms = 1'777'636'985'007;
+  now.never_joined = 2;
+  const std::string answer = FormatPools({pool}, {{"spot", now}, {"other", {}}}, false);
+  EXPECT_EQ(ParsePools(answer)->rows, std::vector<PoolSettings>{pool});
+  now.words = "none left";
+  EXPECT_EQ(*ParsePoolsNow(answer), (PoolsNow{{"spot", now}}));
+  EXPECT_EQ(*ParsePoolsNow(FormatPools({pool}, {}, false)), PoolsNow());
   Queue queue;
   queue.name = "night";
   queue.priority = -5;

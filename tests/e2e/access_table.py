@@ -269,6 +269,7 @@ class World:
             "project": whose if there else "made-up",
             **{kind: f"{cell.operation}-{whose}" for kind in SETTINGS},
             "session": self.agents[whose].session if there else ABSENT_ID,
+            "machine": self.agents[whose].machine if there else "absent",
             "job": self.jobs[whose].get(path, {}).get("id", "") if there else "",
         }
         if len(cell.thing) > 1:

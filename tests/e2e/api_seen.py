@@ -17,6 +17,12 @@ SEEN = {
     "readLog": {"200", "400", "404"},
     "searchLogs": {"200", "400", "404"},
     "showStats": {"200", "400", "404", "503"},
+    # That these succeed is seen by the tests of the whole loop.
+    "whyJob": {"400", "404"},
+    "showCost": {"400", "404"},
+    "listCosts": {"400"},
+    "whyMachine": {"400", "404"},
+    "forgivePool": {"400", "404", "413", "415"},
     "listFailures": {"200", "400", "404"},
     "listOutcomes": {"200", "400", "404"},
     "fetchChunk": {"200", "204", "400", "404"},

@@ -39,7 +39,7 @@ def success_of(operation: str) -> List[int]:
 
 
 # Names that an answer about something that is not there may say again.
-REPLACED = ("job", "session", "secret", "token", "pool", "queue", "spec")
+REPLACED = ("job", "session", "machine", "secret", "token", "pool", "queue", "spec")
 
 
 class Table:

@@ -539,7 +539,7 @@ def test_bodies_of_the_wrong_type_or_size_are_refused(client):
     puts = ["/v1/projects/p", "/v1/pools/p", "/v1/pools/p/machines", "/v1/secrets/s"]
     puts += ["/v1/queues/q", "/v1/specs/s"]
     pin = f"/v1/agents/{uuid.uuid4()}/jobs/1/pin"
-    posts.append(pin)
+    posts += [pin, "/v1/pools/p/forgive"]
     tokens = {"/v1/agents/join": client.server.join_token, "/v1/agents/sync": NO_SESSION_TOKEN}
     tokens[pin] = NO_SESSION_TOKEN
     for method, target in [*(("POST", post) for post in posts), *(("PUT", put) for put in puts)]:

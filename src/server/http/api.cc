@@ -25,7 +25,8 @@ Api::Api(Server& server, SettingsStore& settings, Random& random, Log& log, ApiO
              Guard(server, state_.people, log),
              JobNames(server.jobs()),
              Gate(options.logs),
-             PacksOf(options)},
+             PacksOf(options),
+             Outlook(server.deps())},
       router_([this](Needs needs, std::string action, Call call, Router::Route route) {
         state_.guard.Admit(needs, std::move(action), std::move(call), std::move(route));
       }) {
@@ -37,6 +38,8 @@ Api::Api(Server& server, SettingsStore& settings, Random& random, Log& log, ApiO
   AddMachineRoutes(router_, state_);
   AddBlobRoutes(router_, state_);
   AddAccessRoutes(router_, state_);
+  AddWhyRoutes(router_, state_);
+  AddCostRoutes(router_, state_);
   AddPoolRoutes(router_, state_);
   AddQueueRoutes(router_, state_);
   AddSpecRoutes(router_, state_);

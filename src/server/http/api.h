@@ -18,6 +18,7 @@
 #include "server/http/guard.h"
 #include "server/http/job_names.h"
 #include "server/http/router.h"
+#include "server/outlook.h"
 #include "server/server.h"
 #include "store/settings_store.h"
 
@@ -55,6 +56,7 @@ struct ApiState {
   JobNames names;
   Gate logs;
   std::unique_ptr<Packs> packs;  // null: there is no object store
+  Outlook outlook;
   bool stopping = false;
 };
 
@@ -86,6 +88,8 @@ void AddMachineRoutes(Router& router, ApiState& state);
 void AddAgentRoutes(Router& router, ApiState& state);
 void AddBlobRoutes(Router& router, ApiState& state);
 void AddAccessRoutes(Router& router, ApiState& state);
+void AddWhyRoutes(Router& router, ApiState& state);
+void AddCostRoutes(Router& router, ApiState& state);
 void AddPoolRoutes(Router& router, ApiState& state);
 void AddQueueRoutes(Router& router, ApiState& state);
 void AddSpecRoutes(Router& router, ApiState& state);

@@ -47,7 +47,7 @@ void List(ApiState& state, Call call) {
           }));
 }
 
-void Drain(ApiState& state, Call call) {
+void DrainOne(ApiState& state, Call call) {
   const auto session = ParseId<SessionId>(call.names[0]);
   if (!session) return call.respond(ProblemAnswer(404, "a machine is known by its session"));
   state.people.Pass<void>(
@@ -68,7 +68,7 @@ void AddMachineRoutes(Router& router, ApiState& state) {
   router.Get("/v1/machines", Needs::kViewer, [&state](Call call) { List(state, std::move(call)); });
   router.Post("/v1/machines/{session}/drain", Needs::kOperator,
               {.json_bytes = kJsonBytes, .may_be_absent = true},
-              [&state](Call call) { Drain(state, std::move(call)); });
+              [&state](Call call) { DrainOne(state, std::move(call)); });
 }
 
 }  // namespace tidemill
