@@ -3,12 +3,13 @@
 
 #include <vector>
 
+#include "cli/cost.h"
 #include "cli/failures.h"
 #include "cli/format.h"
 #include "cli/machines.h"
 #include "cli/table.h"
-#include "wire/job_json.h"
 #include "cli/wishes.h"
+#include "wire/job_json.h"
 #include "wire/spec_json.h"
 
 namespace tidemill::cli {
@@ -96,6 +97,9 @@ std::string NextStep(const JobCounts& shown) {
     case JobState::kCancelled:
       return "";
     default:
+      if (shown.job.state == JobState::kActive && shown.counts.running == 0) {
+        return "Why:    tidemill why " + id + "\nThen:   tidemill watch " + id;
+      }
       return "Follow it with:  tidemill watch " + id;
   }
 }
@@ -150,11 +154,16 @@ void PrintJob(const Context& context, const JobCounts& shown) {
     if (spec->run.mode != Mode::kProcess) line("mode", std::string(ModeName(spec->run.mode)));
   }
   line("asks", AskedText(job));
+  for (const auto& [name, text] : WishLines(job, context.around)) line(name, text);
   const std::int64_t now = context.around.now_ms();
   line("submitted",
        ClockText(job.created_ms, now, context.around.zone_s) + ", " + AgoText(job.created_ms, now));
+  if (job.state != JobState::kDraft) {
+    if (const auto cost = FetchCost(context.client, PublicId(job))) {
+      for (const auto& [name, text] : CostLines(*cost)) line(name, text);
+    }
+  }
   if (job.round > 0) line("retried", job.round == 1 ? "once" : Thousands(job.round) + " times");
-  for (const auto& [name, text] : WishLines(job, context.around)) line(name, text);
   PrintTroubles(context, shown);
   PrintGroups(context, shown);
   const std::string next = NextStep(shown);

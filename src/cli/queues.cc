@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "cli/cost.h"
 #include "cli/format.h"
 #include "cli/pages.h"
 #include "cli/projects.h"
@@ -27,6 +28,49 @@ std::string PriceOf(const PoolMachines& machines) {
   return "$" + DollarsText(machines.price) + "/h" + (machines.spot ? " spot" : "");
 }
 
+// What holds a pool up, and what to do about it; empty: nothing that is not in the table already.
+std::string HoldText(const PoolNow& now, std::int64_t now_ms) {
+  const std::string words = now.words.empty() ? "" : ": '" + Printable(now.words) + "'";
+  if (now.hold == "protected") {
+    return "its last " + Thousands(now.never_joined) + " machines never joined" + words +
+           ". Look at one's console, then:  tidemill pools forgive ";
+  }
+  if (now.hold == "no_capacity") {
+    std::string text = "its provider has no capacity" + words;
+    if (now.tried > 0) text += ", tried " + CountOf(now.tried, "time");
+    if (now.again_ms) text += ", again " + WhenText(*now.again_ms, now_ms);
+    return text;
+  }
+  if (now.hold == "price_cap") return "it costs more than its max_price allows";
+  if (now.hold == "quota") {
+    return "the provider's quota is " + CountOf(now.limit, "machine") + words;
+  }
+  if (now.hold == "pool_max")
+    return "it has the most that it may, " + CountOf(now.limit, "machine");
+  if (now.hold == "steps") return "its steps give no more for what waits now";
+  return "";
+}
+
+std::string HoldLines(const std::vector<PoolSettings>& pools, const PoolsNow& now,
+                      std::int64_t now_ms, std::size_t width) {
+  std::string text;
+  for (const PoolSettings& pool : pools) {
+    const auto known = now.find(pool.pool.name);
+    if (known == now.end()) continue;
+    std::string why = HoldText(known->second, now_ms);
+    if (why.empty()) continue;
+    if (known->second.hold == "protected") why += Printable(pool.pool.name);
+    text += Wrap(Printable(pool.pool.name) + ": " + why, width) + "\n";
+  }
+  return text;
+}
+
+std::string CountsOf(const PoolsNow& now, const std::string& pool) {
+  const auto known = now.find(pool);
+  const std::string text = known == now.end() ? "" : CountsText(known->second.machines);
+  return text.empty() ? "-" : text;
+}
+
 }  // namespace
 
 std::string QueuesText(const std::vector<Queue>& queues, std::size_t width, bool colours) {
@@ -41,17 +85,20 @@ std::string QueuesText(const std::vector<Queue>& queues, std::size_t width, bool
       width, colours);
 }
 
-std::string MachinesText(const std::vector<PoolSettings>& pools, std::size_t width, bool colours) {
+std::string MachinesText(const std::vector<PoolSettings>& pools, const PoolsNow& now,
+                         std::int64_t now_ms, std::size_t width, bool colours) {
   std::vector<std::vector<Cell>> rows;
   for (const PoolSettings& pool : pools) {
     const PoolMachines& machines = pool.machines;
     rows.push_back({Printable(pool.pool.name),
                     machines.provider.empty() ? "-" : Printable(machines.provider),
                     StateOf(machines.disabled), SizeText(machines), PriceOf(machines),
-                    ShapeText(machines.shape)});
+                    ShapeText(machines.shape), CountsOf(now, pool.pool.name)});
   }
-  return FormatTable({{"POOL"}, {"PROVIDER"}, {"STATE"}, {"SIZE"}, {"PRICE"}, {"MACHINE"}}, rows,
-                     width, colours);
+  return FormatTable(
+             {{"POOL"}, {"PROVIDER"}, {"STATE"}, {"SIZE"}, {"PRICE"}, {"MACHINE"}, {"MACHINES"}},
+             rows, width, colours) +
+         HoldLines(pools, now, now_ms, width);
 }
 
 int ListQueues(const Context& context) {
@@ -63,12 +110,31 @@ int ListQueues(const Context& context) {
 }
 
 int ListMachinesOfPools(const Context& context) {
-  return PrintAll<PoolSettings>(
-      context, "/v1/pools", ParsePools,
-      [](const PoolSettings& pool) { return Printable(pool.pool.name); },
-      [&](const std::vector<PoolSettings>& pools) {
-        return MachinesText(pools, context.console.columns, context.console.colours);
+  const Console& console = context.console;
+  PoolsNow now;
+  const auto pools =
+      FetchAll<PoolSettings>(context.client, "/v1/pools", ParsePools, [&](const std::string& body) {
+        if (console.json) console.Line(body);
+        // For the eye: what cannot be read is not shown.
+        if (auto some = ParsePoolsNow(body)) now.merge(*some);
       });
+  if (!pools) return Explain(console, context.client, pools.error());
+  if (console.json) return kDone;
+  if (console.quiet) {
+    for (const PoolSettings& pool : *pools) console.Line(Printable(pool.pool.name));
+    return kDone;
+  }
+  console.out(MachinesText(*pools, now, context.around.now_ms(), console.columns, console.colours));
+  return kDone;
+}
+
+int ForgivePool(const Context& context, const std::string& pool) {
+  const Console& console = context.console;
+  const auto done = context.client.Post("/v1/pools/" + PercentEncode(pool) + "/forgive", "");
+  if (!done) return Explain(console, context.client, done.error());
+  if (console.quiet || console.json) return kDone;
+  console.Line("pool " + Printable(pool) + " may order machines again.  See:  tidemill pools");
+  return kDone;
 }
 
 }  // namespace tidemill::cli

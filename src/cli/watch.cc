@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "cli/cost.h"
 #include "cli/failures.h"
 #include "cli/format.h"
 #include "cli/watch_view.h"
@@ -22,6 +23,9 @@ constexpr std::int64_t kPlainEveryMs = 5'000;
 // What machines say is shown about as often as they say it; statistics cost a server more.
 constexpr std::int64_t kMachinesEveryMs = 3'000;
 constexpr std::int64_t kStatsEveryMs = 10'000;
+constexpr std::int64_t kCostEveryMs = 2'000;
+// A server that does not say what a job costs will not do so soon.
+constexpr std::int64_t kNoCostEveryMs = 30'000;
 // Machines that are asked how far their items are: a few items are shown.
 constexpr int kMostMachines = 200;
 // A server that is being replaced is back sooner than this.
@@ -107,6 +111,10 @@ class Watcher {
       stats_ms_ = now;
       if (const auto stats = FetchStats()) details_.causes = FailuresOf(stats->attempts);
     }
+    if (!cost_ms_ || now >= *cost_ms_) {
+      details_.cost = FetchCost(context_.client, job_);
+      cost_ms_ = now + (details_.cost ? kCostEveryMs : kNoCostEveryMs);
+    }
     view_.SetDetails(details_);
   }
 
@@ -172,8 +180,16 @@ class Watcher {
         took = context_.around.now_ms() - last.job.created_ms;
       }
       context_.console.Line(EndText(last, took, FinalFailures()));
+      TellCost();
     }
     return ExitOf(last);
+  }
+
+  // What it came to; only who pays for machines hears of it.
+  void TellCost() {
+    const auto cost = FetchCost(context_.client, job_);
+    const std::string spent = cost ? SpentText(*cost) : "";
+    if (!spent.empty()) context_.console.Line("  " + spent);
   }
 
   int Leave() {
@@ -195,6 +211,7 @@ class Watcher {
   std::optional<std::int64_t> shown_ms_;
   std::optional<std::int64_t> machines_ms_;
   std::optional<std::int64_t> stats_ms_;
+  std::optional<std::int64_t> cost_ms_;  // when it is asked for again
   WatchDetails details_;
 };
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "cli/console.h"
+#include "cli/cost.h"
 #include "cli/format.h"
 #include "cli/table.h"
 #include "cli/watch_view.h"
@@ -33,6 +34,23 @@ std::string ProgressLine(const ItemProgress& one, const LineShape& shape) {
   if (used > shape.width) return Clip(head + percent + note, shape.width);
   return head + Bar(one.permille, 1000, kProgressBar, shape.colours) + "  " + percent +
          Clip(note, shape.width - used);
+}
+
+// "  $184.12 so far, ... , $331.00 by the end ($310.00 to $390.00)"
+std::vector<std::string> MoneyLines(const WatchDetails& details, std::size_t width) {
+  std::vector<std::string> lines;
+  if (!details.cost) return lines;
+  const std::string spent = SpentText(*details.cost);
+  const std::string end = EndCostText(*details.cost);
+  if (!spent.empty()) lines.push_back(Clip("  " + spent, width));
+  if (!end.empty()) {
+    const auto& budget = details.cost->budget;
+    const std::string of = budget ? " of a budget of " + MoneyText(budget->micros) : "";
+    lines.push_back(Clip("  " + end + of, width));
+  }
+  const std::string machines = MachinesText(*details.cost);
+  if (!machines.empty()) lines.push_back(Clip("  machines: " + machines, width));
+  return lines;
 }
 
 }  // namespace
@@ -81,7 +99,7 @@ std::string CausesText(const std::vector<std::pair<std::string, std::int64_t>>& 
 }
 
 std::vector<std::string> DetailLines(const WatchDetails& details, std::size_t width, bool colours) {
-  std::vector<std::string> lines;
+  std::vector<std::string> lines = MoneyLines(details, width);
   if (!details.causes.empty()) {
     lines.push_back(FormatSpans(
         {Cell("  attempts that did not succeed: "), Cell(CausesText(details.causes), Colour::kRed)},

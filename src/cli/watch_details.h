@@ -4,12 +4,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "model/ids.h"
 #include "model/session.h"
+#include "wire/cost_json.h"
 
 namespace tidemill::cli {
 
@@ -20,6 +22,7 @@ struct WatchDetails {
   std::map<std::string, int> waits;
   // Attempts that did not succeed, by the cause's name, the most common first.
   std::vector<std::pair<std::string, std::int64_t>> causes;
+  std::optional<JobCost> cost;  // nothing: the server does not say
   bool operator==(const WatchDetails&) const = default;
 };
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "cli/console.h"
+#include "cli/cost.h"
 #include "cli/format.h"
 #include "cli/table.h"
 
@@ -115,6 +116,14 @@ std::optional<std::int64_t> WatchView::LeftMs() const {
   return static_cast<std::int64_t>(static_cast<double>(left) * 1000 / *rate);
 }
 
+// The server knows of machines that are on their way; without it, by the rate alone.
+std::string WatchView::LeftText() const {
+  const bool is_told = details_.cost && details_.cost->forecast && !ended();
+  if (is_told) return TimeLeftText(*details_.cost) + " left";
+  const auto left = LeftMs();
+  return left ? DurationText(*left) + " left" : "";
+}
+
 std::vector<std::string> WatchView::Hints(std::int64_t now_ms) const {
   const Job& job = last().job;
   const Counts& counts = last().counts;
@@ -141,7 +150,7 @@ std::vector<std::string> WatchView::Hints(std::int64_t now_ms) const {
   const bool held_up = counts.running == 0 && !details_.waits.empty();
   if (held_up || counts.running > 0 || counts.waiting == 0 || now_ms - idle_since_ms_ < kIdleHintMs)
     return {};
-  return {"  nothing runs: is there a machine with room for it?  tidemill machines"};
+  return {"  nothing runs.  Ask why:  tidemill why " + id};
 }
 
 std::vector<std::string> WatchView::Frame(std::int64_t now_ms, std::size_t width,
@@ -160,11 +169,12 @@ std::vector<std::string> WatchView::Frame(std::int64_t now_ms, std::size_t width
     lines.push_back(FormatSpans({Cell(id, Colour::kBold), tail}, width, colours));
   }
   lines.push_back(FormatSpans(CountSpans(counts), width, colours));
-  if (const auto rate = Rate()) {
-    std::vector<Cell> spans = {"  rate " + RateText(*rate)};
-    if (const auto left = LeftMs()) spans.emplace_back("   " + DurationText(*left) + " left");
-    lines.push_back(FormatSpans(spans, width, colours));
+  std::vector<Cell> pace;
+  if (const auto rate = Rate()) pace.emplace_back("  rate " + RateText(*rate));
+  if (const std::string left = LeftText(); !left.empty()) {
+    pace.emplace_back((pace.empty() ? "  " : "   ") + left);
   }
+  if (!pace.empty()) lines.push_back(FormatSpans(pace, width, colours));
   if (const std::string grown = MemoryText(last().job); !grown.empty()) {
     lines.push_back(Clip("  " + grown, width));
   }
@@ -186,7 +196,7 @@ std::string WatchView::PlainLine(std::size_t width) const {
                      "  failed " + Thousands(counts.failed) + "  running " +
                      Thousands(counts.running);
   if (const auto rate = Rate()) line += "  " + RateText(*rate);
-  if (const auto left = LeftMs()) line += "  " + DurationText(*left) + " left";
+  if (const std::string left = LeftText(); !left.empty()) line += "  " + left;
   if (last().job.state == JobState::kPaused) {
     line += "  paused" + (last().job.reason.empty() ? "" : ": " + Printable(last().job.reason));
   }

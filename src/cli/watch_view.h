@@ -46,6 +46,8 @@ class WatchView {
     std::int64_t at_ms = 0;
     JobCounts answer;
   };
+  // "25 min left"; empty if nobody knows.
+  std::string LeftText() const;
   // What holds the job up, and what to do about it; empty if nothing does.
   std::vector<std::string> Hints(std::int64_t now_ms) const;
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <functional>
 #include <string>
 #include <utility>
@@ -96,11 +97,11 @@ class CommandList {
   }
 
   CLI::App& app() { return app_; }
+  // A command may have others below it, which are added after it.
   const Command* Chosen() const {
-    for (const Command& command : commands_) {
-      if (command.app->parsed()) return &command;
-    }
-    return nullptr;
+    const auto found = std::find_if(commands_.rbegin(), commands_.rend(),
+                                    [](const Command& one) { return one.app->parsed(); });
+    return found == commands_.rend() ? nullptr : &*found;
   }
 
  private:

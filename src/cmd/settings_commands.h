@@ -17,8 +17,7 @@ class SettingsCommands {
     AddApply();
     list_.Add(&list_.app(), Scope::kProject, "queues", "List queues, their pools and limits.",
               "queues", [](const Context& context) { return ListQueues(context); });
-    list_.Add(&list_.app(), Scope::kProject, "pools", "List pools and what their machines are.",
-              "pools", [](const Context& context) { return ListMachinesOfPools(context); });
+    AddPools();
     AddSpecs();
   }
   SettingsCommands(const SettingsCommands&) = delete;
@@ -40,6 +39,18 @@ class SettingsCommands {
     auto* const dry = apply->add_flag("--dry-run", apply_.dry_run, "Change nothing");
     apply->add_flag("--yes", apply_.yes, "Do not ask")->excludes(dry);
     apply->add_flag("--prune", apply_.prune, "Remove what the file does not name");
+  }
+
+  void AddPools() {
+    CLI::App* const pools =
+        list_.Add(&list_.app(), Scope::kProject, "pools",
+                  "List pools, their machines, and why they get no more.", "pools",
+                  [](const Context& context) { return ListMachinesOfPools(context); });
+    CLI::App* const forgive = list_.Add(
+        pools, Scope::kProject, "forgive",
+        "Order machines again of a pool whose last ones never joined.", "pools forgive spot",
+        [this](const Context& context) { return ForgivePool(context, pool_); });
+    forgive->add_option("POOL", pool_, "One of tidemill pools")->required()->option_text(" ");
   }
 
   void AddSpecs() {
@@ -69,6 +80,7 @@ class SettingsCommands {
 
   CommandList& list_;
   ApplyFlags apply_;
+  std::string pool_;
   std::string spec_;
   std::string file_;
 };

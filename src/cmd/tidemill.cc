@@ -40,9 +40,10 @@
 #include "cloud/world.h"
 #include "cmd/access_commands.h"
 #include "cmd/command_list.h"
+#include "cmd/plan_commands.h"
 #include "cmd/settings_commands.h"
-#include "net/asio_loop.h"
 #include "cmd/wish_options.h"
+#include "net/asio_loop.h"
 #include "net/http.h"
 #include "net/thread_pool.h"
 #include "net/tls.h"
@@ -151,6 +152,7 @@ class CommandLine {
     AddUp();
     AddSubmit();
     AddReads();
+    plan_.emplace(list_);
     AddHistory();
     AddLogs();
     AddChanges();
@@ -235,9 +237,9 @@ class CommandLine {
     command->add_option("--set", submit.params, "Set a param of the spec; may be repeated")
         ->option_text("NAME=VALUE")
         ->allow_extra_args(false);
+    AddWishOptions(command, submit.wishes);
     command->add_option("--name", submit.name, "What the job is called; else as the spec says")
         ->option_text("NAME");
-    AddWishOptions(command, submit.wishes);
     command->add_option("--key", submit.key, "The same key means the same job")->option_text("KEY");
     command->add_flag("--watch", submit.watch, "Follow it to its end");
     list_.SetMissing([&submit]() -> std::string {
@@ -368,6 +370,7 @@ class CommandLine {
   Flags& flags_;
   CLI::App app_{"Runs a great many independent items in your container images.", "tidemill"};
   CommandList list_{app_, flags_.common};
+  std::optional<PlanCommands> plan_;
   std::optional<SettingsCommands> settings_;
   std::optional<AccessCommands> access_;
   CLI::App* version_ = nullptr;
