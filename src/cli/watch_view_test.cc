@@ -50,6 +50,46 @@ TEST(WatchView, FitsEveryWidth) {
   }
 }
 
+TEST(WatchView, ShowsWhatItCostsAndWhenItWillBeDone) {
+  WatchView view;
+  view.Add(0, Answer(100'000, 12, 3'000, 146'988));
+  view.Add(10'000, Answer(101'000, 12, 3'000, 145'988));
+  WatchDetails details;
+  details.cost.emplace();
+  details.cost->spent = {184'120'000};
+  details.cost->lost = {2'100'000};
+  details.cost->cost_an_item = Money{1'242};
+  details.cost->budget = Money{500'000'000};
+  details.cost->forecast = JobForecast{3200,
+                                       std::chrono::minutes(130),
+                                       std::chrono::minutes(118),
+                                       std::chrono::minutes(151),
+                                       {331'000'000},
+                                       {310'000'000},
+                                       {390'000'000}};
+  details.cost->machines = {0, 3, 812, 0};
+  details.cost->working = 809;
+  view.SetDetails(details);
+  EXPECT_EQ(Text(view.Frame(10'000, 80, false)),
+            "render-7  ━━━━━━━━━━━━━━━━━━───────────────────────────  101,012 / 250,000  40 %\n"
+            "  succeeded 101,000   failed 12   running 3,000   waiting 145,988\n"
+            "  rate 100/s   2 h 10 min (1 h 58 min to 2 h 31 min) left\n"
+            "  $184.12 so far, $0.0012 an item, $2.10 lost to interruptions\n"
+            "  $331.00 by the end ($310.00 to $390.00) of a budget of $500.00\n"
+            "  machines: 809 work for it; its pools have 3 booting, 812 joined\n");
+  EXPECT_NE(view.PlainLine(100).find("  2 h 10 min (1 h 58 min to 2 h 31 min) left"),
+            std::string::npos);
+  for (std::size_t width = 20; width < 120; ++width) {
+    for (const std::string& line : view.Frame(10'000, width, false)) {
+      EXPECT_LE(WidthOf(line), width) << line;
+    }
+  }
+  // A server that says nothing of it: as before.
+  view.SetDetails({});
+  EXPECT_NE(Text(view.Frame(10'000, 80, false)).find("  rate 100/s   25 min left\n"),
+            std::string::npos);
+}
+
 TEST(WatchView, MeasuresTheRateOverTheLastHalfMinuteOnly) {
   WatchView view;
   view.Add(0, Answer(0, 0, 10, 9'990));
