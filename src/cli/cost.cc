@@ -40,7 +40,7 @@ std::string SpentText(const JobCost& cost) {
 std::string TimeLeftText(const JobCost& cost) {
   if (!cost.forecast) return "";
   const JobForecast& forecast = *cost.forecast;
-  return TimeText(forecast.time) + " (" + TimeText(forecast.least) + " to " +
+  return TimeText(forecast.time) + " left (" + TimeText(forecast.least) + " to " +
          TimeText(forecast.most) + ")";
 }
 

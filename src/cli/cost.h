@@ -18,7 +18,7 @@ std::optional<JobCost> FetchCost(Client& client, const std::string& job);
 // dollars.
 // "$184.12 so far, $0.0012 an item, $2.10 lost to interruptions"
 std::string SpentText(const JobCost& cost);
-// "2 h 10 min (1 h 58 min to 2 h 31 min)"
+// "2 h 10 min left (1 h 58 min to 2 h 31 min)"
 std::string TimeLeftText(const JobCost& cost);
 // "$331.00 by the end ($310.00 to $390.00)"
 std::string EndCostText(const JobCost& cost);

@@ -26,10 +26,11 @@ JobCost ACost() {
 TEST(CostLines, SaysWhatItCostsAndWhatIsToCome) {
   EXPECT_EQ(
       CostLines(ACost()),
-      (Lines{{"cost", "$184.12 so far, $0.0012 an item, $2.10 lost to interruptions"},
-             {"forecast",
-              "2 h 10 min (1 h 58 min to 2 h 31 min), $331.00 by the end ($310.00 to $390.00)"},
-             {"machines", "809 work for it; its pools have 3 booting, 812 joined, 1 draining"}}));
+      (Lines{
+          {"cost", "$184.12 so far, $0.0012 an item, $2.10 lost to interruptions"},
+          {"forecast",
+           "2 h 10 min left (1 h 58 min to 2 h 31 min), $331.00 by the end ($310.00 to $390.00)"},
+          {"machines", "809 work for it; its pools have 3 booting, 812 joined, 1 draining"}}));
 }
 
 TEST(CostLines, SaysNothingWhereThereIsNothingToSay) {
@@ -46,7 +47,7 @@ TEST(CostLines, MachinesWithoutAPriceHaveNoDollars) {
   cost.forecast->cost = cost.forecast->cost_least = cost.forecast->cost_most = {};
   cost.machines = {0, 0, 1, 0};
   cost.working = 1;
-  EXPECT_EQ(CostLines(cost), (Lines{{"forecast", "2 h 10 min (1 h 58 min to 2 h 31 min)"},
+  EXPECT_EQ(CostLines(cost), (Lines{{"forecast", "2 h 10 min left (1 h 58 min to 2 h 31 min)"},
                                     {"machines", "1 works for it; its pools have 1 joined"}}));
 }
 

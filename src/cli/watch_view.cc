@@ -119,7 +119,7 @@ std::optional<std::int64_t> WatchView::LeftMs() const {
 // The server knows of machines that are on their way; without it, by the rate alone.
 std::string WatchView::LeftText() const {
   const bool is_told = details_.cost && details_.cost->forecast && !ended();
-  if (is_told) return TimeLeftText(*details_.cost) + " left";
+  if (is_told) return TimeLeftText(*details_.cost);
   const auto left = LeftMs();
   return left ? DurationText(*left) + " left" : "";
 }
@@ -196,7 +196,7 @@ std::string WatchView::PlainLine(std::size_t width) const {
                      "  failed " + Thousands(counts.failed) + "  running " +
                      Thousands(counts.running);
   if (const auto rate = Rate()) line += "  " + RateText(*rate);
-  if (const std::string left = LeftText(); !left.empty()) line += "  " + left;
+  if (const auto left = LeftMs()) line += "  " + DurationText(*left) + " left";
   if (last().job.state == JobState::kPaused) {
     line += "  paused" + (last().job.reason.empty() ? "" : ": " + Printable(last().job.reason));
   }
