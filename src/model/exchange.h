@@ -77,6 +77,7 @@ struct SyncResult {
   // Of these jobs the agent gives back what it has not begun; the server's word.
   std::vector<JobId> back = {};
   std::string project;                      // the session's
+  std::string machine = {};                 // and the name of its machine,
   std::string pool = {};                    // and this,
   Resources shape = {0, 0};                 // and what its machine has
   std::map<JobId, std::int64_t> owed = {};  // items of its leases by now, by job

@@ -3,12 +3,14 @@
 
 #include <compare>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "base/loop.h"
 #include "model/ids.h"
+#include "model/job.h"
 #include "model/price.h"
 
 // What the leader has decided, and what it has put down: written by one server, read by all.
@@ -71,6 +73,21 @@ struct ProviderSight {
   MachineKey key;
   TimePoint since{};               // billed from then on
   std::optional<TimePoint> ended;  // billed until then; nothing: it is there
+};
+
+// The plan that is in force, and what runs, as one server needs it to grant.
+struct SessionUse {
+  SessionId session;
+  std::string project;
+  std::string pool;
+  Resources shape;
+  std::map<JobId, std::int64_t> owed;  // items, by job
+  bool operator==(const SessionUse&) const = default;
+};
+struct PlanInForce {
+  std::int64_t seq = 0;  // grows with each plan that differs from the one before; 0: none yet
+  std::map<std::string, Plan> plans;  // by project
+  std::vector<SessionUse> uses;       // of sessions that live and have a lease, by id
 };
 
 }  // namespace tidemill

@@ -63,6 +63,8 @@ struct PlanJob {
   std::int64_t worn_waiting = 0;
   std::int64_t worn_leased = 0;
   std::optional<ItemTimes> times;  // nothing until an item has succeeded
+  Duration worked{};               // by all its attempts, those that were lost too
+  Duration lost{};                 // by those of which nothing came
   std::optional<std::int64_t> max_parallel;
   std::optional<TimePoint> deadline;
   std::optional<Money> budget;

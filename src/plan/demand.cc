@@ -39,8 +39,10 @@ class Reckoner {
   std::int64_t Canary(const Claim& claim) {
     const PlanJob& job = index_.snapshot().jobs[claim.job];
     std::int64_t on_one = 1;
-    for (const Resources& shape : index_.Shapes(claim.pools.front())) {
-      on_one = std::max(on_one, SlotsIn(shape, job.need));
+    for (const std::size_t pool : claim.pools) {
+      for (const Resources& shape : index_.Shapes(pool)) {
+        on_one = std::max(on_one, SlotsIn(shape, job.need));
+      }
     }
     std::int64_t& used = canaries_[claim.queue];  // machines
     const std::int64_t machines = std::min(kCanaryMachines, kCanaryTogether - used);

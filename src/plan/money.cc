@@ -47,7 +47,8 @@ void AddJobs(const SnapshotIndex& index, const PlanMachine& machine, Duration ti
 Money BillUntil(const PlanMachine& machine, TimePoint at) {
   const Duration time = BilledTo(machine, at) - machine.billed_from;
   if (time <= Duration(0)) return {};
-  return CostOf(machine.price, std::max(time, Duration(kBilledAtLeast)));
+  const bool over = machine.state == MachineState::kGone && at >= machine.since;
+  return CostOf(machine.price, over ? std::max(time, Duration(kBilledAtLeast)) : time);
 }
 
 std::vector<Entry> PutDown(const SnapshotIndex& index, std::size_t number, TimePoint from,
@@ -58,7 +59,6 @@ std::vector<Entry> PutDown(const SnapshotIndex& index, std::size_t number, TimeP
   std::vector<Entry> entries;
   if (from == to) return entries;
   const TimePoint joined = std::clamp(machine.joined.value_or(to), from, to);
-  // The least that is billed counts for the first second: cut at `joined`, the two bills are one.
   const Money before = BillUntil(machine, joined) - BillUntil(machine, from);
   const Money after = BillUntil(machine, to) - BillUntil(machine, joined);
   if (joined > from) entries.push_back({Account::kBoot, {}, joined - from, before});

@@ -12,8 +12,8 @@
 
 namespace tidemill {
 
-// What a provider bills for a machine until `at`: by the second, at least for kBilledAtLeast, until
-// it is gone. All of the least is billed with the first second.
+// What a provider bills for a machine until `at`: by the second, until it is gone; then at least
+// for kBilledAtLeast. What a machine costs that was there for less is put down with its end.
 Money BillUntil(const PlanMachine& machine, TimePoint at);
 
 // Puts down what a machine did from `from` to `to`, as it is in the snapshot: what is leased on it

@@ -23,6 +23,76 @@ TEST_P(StoreTest, AKeyWithAnotherSpecIsAConflict) {
   EXPECT_EQ(CodeOfFailed(store().CreateJob(JobOf("k", {.retries = 1}))), Code::kConflict);
 }
 
+TEST_P(StoreTest, WishesAndOwnerAreReadWithEveryJob) {
+  const JobId first = Must(store().CreateJob(JobOf("a"))).id;
+  const JobId second = Must(store().CreateJob(JobOf("b"))).id;
+  NewJob job = JobOf("k");
+  job.owner = "ann";
+  job.spec.wishes = {.queue = "night",
+                     .priority = -3,
+                     .max_parallel = 7,
+                     .deadline = std::chrono::milliseconds(90'000),
+                     .budget = Money{12'345'678},
+                     .labels = {{"zone", "a"}, {"type", "c6i large"}},
+                     .after = {second, first}};
+  const Job made = Must(store().CreateJob(job));
+  EXPECT_EQ(made.spec, job.spec);
+  EXPECT_EQ(made.owner, "ann");
+  EXPECT_EQ(Must(store().FindJob(made.id)), made);
+  EXPECT_EQ(Must(store().ListJobs({})).at(0), made);
+  EXPECT_EQ(Must(store().CountItems(made.id)).job, made);
+  EXPECT_EQ(Must(store().AddPart(made.id, PartOf(0, {8}))).owner, "ann");
+  EXPECT_EQ(Must(store().SealJob(made.id, 1)).spec.wishes, job.spec.wishes);
+  EXPECT_EQ(Must(store().FindJob(first)).spec.wishes, JobWishes{});
+  EXPECT_EQ(Must(store().FindJob(first)).owner, "");
+  // A limit of nothing is not the same as none.
+  NewJob none = JobOf("none");
+  none.spec.wishes = {
+      .max_parallel = 0, .deadline = std::chrono::milliseconds(0), .budget = Money{}};
+  EXPECT_EQ(Must(store().CreateJob(none)).spec, none.spec);
+}
+
+TEST_P(StoreTest, OtherWishesAreAnotherSpecAndAnotherOwnerIsNot) {
+  const JobId other = Must(store().CreateJob(JobOf("other"))).id;
+  NewJob job = JobOf("k");
+  job.owner = "ann";
+  const Job made = Must(store().CreateJob(job));
+  job.owner = "bob";
+  EXPECT_EQ(Must(store().CreateJob(job)), made);
+  const std::vector<JobWishes> others = {
+      {.queue = "q"},       {.priority = 1},
+      {.max_parallel = 1},  {.deadline = std::chrono::milliseconds(1)},
+      {.budget = Money{1}}, {.labels = {{"a", "b"}}},
+      {.after = {other}}};
+  for (const JobWishes& wishes : others) {
+    job.spec.wishes = wishes;
+    EXPECT_EQ(CodeOfFailed(store().CreateJob(job)), Code::kConflict);
+  }
+}
+
+TEST_P(StoreTest, AJobComesOnlyAfterJobsOfItsProjectThatAreThere) {
+  const JobId first = Must(store().CreateJob(JobOf("a"))).id;
+  NewJob elsewhere = JobOf("a");
+  elsewhere.project = "q";
+  const JobId foreign = Must(store().CreateJob(elsewhere)).id;
+  NewJob job = JobOf("k");
+  for (const JobId id : {foreign, JobId{77}}) {
+    job.spec.wishes.after = {first, id};
+    const auto refused = store().CreateJob(job);
+    ASSERT_EQ(CodeOfFailed(refused), Code::kInvalid);
+    EXPECT_EQ(refused.error().reason, "it comes after job " + std::to_string(id.number) +
+                                          ", and project p has no such job");
+  }
+  job.spec.wishes.after = {first};
+  const JobId made = Must(store().CreateJob(job)).id;
+  Must(store().AddPart(made, PartOf(0, {8})));
+  const Job sealed = Must(store().SealJob(made, 1));
+  // Said again, it is the same job, whatever has become of the other.
+  Must(store().DropStale(kOver));
+  EXPECT_EQ(CodeOfFailed(store().FindJob(first)), Code::kNotFound);
+  EXPECT_EQ(Must(store().CreateJob(job)), sealed);
+}
+
 TEST_P(StoreTest, JobsAreNumberedWithoutGapsAndANumberIsNeverUsedAgain) {
   const JobId first = Must(store().CreateJob(JobOf("a"))).id;
   for (int i = 0; i < 3; ++i) Must(store().CreateJob(JobOf("a")));

@@ -32,21 +32,6 @@ struct HeardTimes {
   bool operator==(const HeardTimes&) const = default;
 };
 
-// The plan that is in force, and what runs, as one server needs it to grant.
-struct SessionUse {
-  SessionId session;
-  std::string project;
-  std::string pool;
-  Resources shape;
-  std::map<JobId, std::int64_t> owed;  // items, by job
-  bool operator==(const SessionUse&) const = default;
-};
-struct PlanInForce {
-  std::int64_t seq = 0;  // grows with each plan that differs from the one before; 0: none yet
-  std::map<std::string, Plan> plans;  // by project
-  std::vector<SessionUse> uses;       // of sessions that live and have a lease, by id
-};
-
 // What one second of the leader's life reads, of one project.
 struct ProjectSnapshot {
   std::string project;

@@ -11,6 +11,7 @@ namespace {
 
 bool Fits(const DueItem& item, const Ask& ask, SessionId session) {
   if (ask.room_bytes != 0 && item.memory_bytes > ask.room_bytes) return false;
+  if (ask.worn == (item.suspect ? WornItems::kNot : WornItems::kOnly)) return false;
   return item.blamed != session || item.overdue >= kPreferOthers;
 }
 
@@ -48,6 +49,27 @@ std::optional<Duration> CountOutOfMemory(TryRow& row, const RetryRules& rules, c
 SessionId BlamedBy(const TryRow& row, const Lease& lease) {
   return row.blamed == lease.session ? SessionId{} : row.blamed;
 }
+
+Bits FreeFor(const Chunk& chunk, WornItems worn) {
+  switch (worn) {
+    case WornItems::kOnly:
+      return chunk.Free() & chunk.suspect;
+    case WornItems::kNot:
+      return chunk.Free() - chunk.suspect;
+    case WornItems::kAlso:
+      break;
+  }
+  return chunk.Free();
+}
+
+Bits PickFree(const Chunk& chunk, const Ask& ask) {
+  if (ask.worn == WornItems::kAlso) return PickItems(chunk, ask.max_items);
+  Chunk seen = chunk;
+  seen.parked |= chunk.Free() - FreeFor(chunk, ask.worn);
+  return PickItems(seen, ask.max_items);
+}
+
+bool GoesFirst(const Ask& ask) { return ask.worn == WornItems::kOnly; }
 
 std::int64_t LargestRoom(const std::vector<const Ask*>& asks) {
   std::int64_t room = 0;

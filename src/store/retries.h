@@ -62,6 +62,13 @@ struct DueItem {
   Duration overdue{};  // how long it has been due
 };
 
+// Of the free items, those that an ask is for.
+Bits FreeFor(const Chunk& chunk, WornItems worn);
+// Which of them it gets; see PickItems.
+Bits PickFree(const Chunk& chunk, const Ask& ask);
+// Those that ask for suspects only are served before the others, which would take them too.
+bool GoesFirst(const Ask& ask);
+
 // The most that one of the agents could give an item.
 std::int64_t LargestRoom(const std::vector<const Ask*>& asks);
 // Which of `due`, those due longest first, a session gets for what it asks: of one chunk and one

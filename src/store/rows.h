@@ -167,6 +167,7 @@ struct RolledUp {
 struct ChangeMark {
   std::int64_t seq = 0;
   std::int64_t clock_us = 0;  // the store's clock, since 1970
+  std::int64_t plan_seq = 0;  // see PlanInForce
   // Jobs that Follow has named and whose time is not over, ascending; at most kFollowedJobs.
   std::vector<JobId> followed = {};
 };

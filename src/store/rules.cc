@@ -14,6 +14,15 @@ Result<Job> SameJobOrConflict(const Job& stored, const NewJob& asked) {
                                    ", which has another spec; use a new key");
 }
 
+Result<void> MayComeAfter(const NewJob& job, const std::function<bool(JobId)>& is_there) {
+  for (const JobId id : job.spec.wishes.after) {
+    if (is_there(id)) continue;
+    return Fail(Code::kInvalid, "it comes after job " + std::to_string(id.number) +
+                                    ", and project " + job.project + " has no such job");
+  }
+  return {};
+}
+
 Result<void> MayAddPart(const Job& job, const NewPart& part) {
   if (part.number != job.parts) {
     return Fail(Code::kConflict, "part " + std::to_string(part.number) +
@@ -204,6 +213,10 @@ tl::unexpected<Error> WrongPartsConflict(const Job& job, std::int32_t parts) {
 
 tl::unexpected<Error> WrongStateConflict(const Job& job) {
   return Fail(Code::kConflict, PublicId(job) + " is " + std::string(JobStateName(job.state)));
+}
+
+tl::unexpected<Error> NotTheLeader() {
+  return Fail(Code::kConflict, "another server leads by now");
 }
 
 }  // namespace tidemill

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -35,6 +36,8 @@ inline constexpr const char* kSeqTaken = "this seq was used before, for other it
 inline constexpr std::int32_t kReaperSeq = -1;
 
 Result<Job> SameJobOrConflict(const Job& stored, const NewJob& asked);
+// Of a job that is not stored yet: those that it comes after are there, in its project.
+Result<void> MayComeAfter(const NewJob& job, const std::function<bool(JobId)>& is_there);
 // For a part that is not stored yet.
 Result<void> MayAddPart(const Job& job, const NewPart& part);
 std::vector<NewChunkItems> ChunksOf(const NewPart& part);
@@ -85,5 +88,6 @@ tl::unexpected<Error> NoSuchSession(SessionId id);
 tl::unexpected<Error> OtherPartConflict(std::int32_t part);
 tl::unexpected<Error> WrongPartsConflict(const Job& job, std::int32_t parts);
 tl::unexpected<Error> WrongStateConflict(const Job& job);
+tl::unexpected<Error> NotTheLeader();
 
 }  // namespace tidemill

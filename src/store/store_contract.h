@@ -17,3 +17,4 @@
 #include "store/settings_contract.h"
 #include "store/settle_contract.h"
 #include "store/trial_contract.h"
+#include "store/worn_contract.h"

@@ -17,6 +17,7 @@
 #include "store/access_store.h"
 #include "store/check.h"
 #include "store/ledger_store.h"
+#include "store/plan_store.h"
 #include "store/settings_store.h"
 #include "store/store.h"
 
@@ -145,6 +146,7 @@ class StoreHolder {
   virtual AccessStore& access() = 0;
   virtual LedgerStore& ledger() = 0;
   virtual SettingsStore& settings() = 0;
+  virtual PlanStore& plan() = 0;
   // Makes whatever ends by time so much older.
   virtual void Age(Duration time) = 0;
 };
@@ -160,6 +162,7 @@ class StoreTest : public testing::TestWithParam<StoreMaker> {
   AccessStore& access() { return holder_->access(); }
   LedgerStore& ledger() { return holder_->ledger(); }
   SettingsStore& settings() { return holder_->settings(); }
+  PlanStore& plan() { return holder_->plan(); }
   void Age(Duration time) { holder_->Age(time); }
   StoreState All() { return Must(store().Dump({}, Bodies::kWith)); }
   JobDump DumpOf(JobId job) { return Must(store().Dump(job, Bodies::kWith)).jobs.at(0); }

@@ -31,6 +31,7 @@ class MemoryStore::ExchangeRun {
       if (!result_.syncs[i].lost) Compare(i);
     }
     for (std::size_t choice = 0; choice < limits::kAsksPerSync; ++choice) GrantAll(choice);
+    CountOwed();
     result_.dry.assign(dry_.begin(), dry_.end());
     result_.freed.assign(freed_.begin(), freed_.end());
     result_.chunk_done.assign(chunk_done_.begin(), chunk_done_.end());
@@ -63,6 +64,9 @@ class MemoryStore::ExchangeRun {
     if (order.status) row.status = order.status;
     result.draining = row.session.state == SessionState::kDraining;
     result.project = row.session.project;
+    result.machine = row.session.machine;
+    result.pool = row.session.pool;
+    result.shape = row.session.shape;
     if (row.address != order.address) result.before_from = row.address;
     row.address = order.address;
     Turn(row, order, shown, result);
@@ -211,6 +215,16 @@ class MemoryStore::ExchangeRun {
     }
   }
 
+  void CountOwed() {
+    std::map<SessionId, std::map<JobId, std::int64_t>> owed;
+    for (const auto& [id, lease] : store_.leases_) {
+      owed[lease.session][lease.chunk.job] += lease.mine.Count();
+    }
+    for (std::size_t i = 0; i < exchange_.syncs.size(); ++i) {
+      if (!result_.syncs[i].lost) result_.syncs[i].owed = owed[exchange_.syncs[i].session];
+    }
+  }
+
   bool MayHave(const SyncOrder& order, const SyncResult& result, std::size_t wanted) const {
     if (result.lost || !result.grants.empty()) return false;
     if (store_.sessions_.at(order.session).session.state != SessionState::kAlive) return false;
@@ -240,17 +254,27 @@ class MemoryStore::ExchangeRun {
       ++wanted[order.session];
       wants[ask.job].push_back({i, &ask});
     }
-    for (const auto& [job, job_wants] : wants) GrantJob(job, job_wants);
+    for (auto& [job, job_wants] : wants) {
+      std::stable_partition(job_wants.begin(), job_wants.end(),
+                            [](const Want& want) { return GoesFirst(*want.ask); });
+      GrantJob(job, job_wants);
+    }
   }
 
   // Items that are to be tried again go first. What is left over is asked for again soon if it is
   // due and fits, but for a while belongs to others.
   void GrantJob(JobId job, const std::vector<Want>& wants) {
+    furthest_ = 0;
     std::vector<DueItem> due = DueItems(job, LargestRoom(AsksOf(wants)), kDueRows);
     std::vector<Want> left;
     for (const Want& want : wants) {
       if (!GrantRetries(want, due) && !GrantFree(want)) left.push_back(want);
     }
+    // Of a job that has no items of one kind nothing is known.
+    const bool any = std::any_of(left.begin(), left.end(), [](const Want& want) {
+      return want.ask->worn == WornItems::kAlso;
+    });
+    if (!any && IsActive(job)) return;
     if (left.empty()) return;
     const bool waits = !DueItems(job, LargestRoom(AsksOf(left)), 1).empty();
     (waits ? freed_ : dry_).insert(job);
@@ -307,32 +331,50 @@ class MemoryStore::ExchangeRun {
   // False if nothing is free.
   bool GrantFree(const Want& want) {
     const Ask& ask = *want.ask;
-    Chunk* chunk = FindFree(ask.job);
+    Chunk* chunk = FindFree(ask.job, ask.worn);
     if (chunk == nullptr) return false;
-    const Bits items = PickItems(*chunk, ask.max_items);
+    const Bits items = PickFree(*chunk, ask);
     if (items.None()) return true;
     GrantItems(*chunk, items);
     Give(want, {ask.lease, exchange_.syncs[want.sync].session, chunk->key, chunk->round, items,
                 ask.memory_bytes, false});
-    result_.cursors[ask.job] = chunk->key.chunk;
+    // The cursor is where the furthest of the job's wants was served.
+    const std::size_t way = WayTo(*chunk);
+    if (ask.worn != WornItems::kOnly && way >= furthest_) {
+      furthest_ = way;
+      result_.cursors[ask.job] = chunk->key.chunk;
+    }
     return true;
   }
 
   void Give(const Want& want, const Lease& lease) {
     store_.leases_[lease.id] = lease;
+    store_.jobs_.at(lease.chunk.job).granted_us = now_us_;
     result_.syncs[want.sync].grants.push_back(GrantOf(lease));
   }
 
-  // From the cursor on, then from the start.
-  Chunk* FindFree(JobId job) {
+  std::size_t CursorOf(JobId job) const {
+    const auto cursor = exchange_.cursors.find(job);
+    if (cursor == exchange_.cursors.end() || cursor->second < 0) return 0;
+    const auto from = static_cast<std::size_t>(cursor->second);
+    return from < store_.jobs_.at(job).chunks.size() ? from : 0;
+  }
+
+  // How many chunks a search from the cursor on has passed when it comes to this one.
+  std::size_t WayTo(const Chunk& chunk) const {
+    const std::size_t count = store_.jobs_.at(chunk.key.job).chunks.size();
+    const auto at = static_cast<std::size_t>(chunk.key.chunk);
+    return (at + count - CursorOf(chunk.key.job)) % count;
+  }
+
+  // From the cursor on, then from the start. Suspects are few, and need no cursor.
+  Chunk* FindFree(JobId job, WornItems worn) {
     if (!IsActive(job)) return nullptr;
     std::vector<StoredChunk>& chunks = store_.jobs_.at(job).chunks;
-    const auto cursor = exchange_.cursors.find(job);
-    std::size_t from = cursor == exchange_.cursors.end() ? 0 : std::max(cursor->second, 0);
-    if (from >= chunks.size()) from = 0;
+    const std::size_t from = worn == WornItems::kOnly ? 0 : CursorOf(job);
     for (std::size_t n = 0; n < chunks.size(); ++n) {
       Chunk& chunk = chunks[(from + n) % chunks.size()].chunk;
-      if (chunk.Free().Any()) return &chunk;
+      if (FreeFor(chunk, worn).Any()) return &chunk;
     }
     return nullptr;
   }
@@ -341,6 +383,7 @@ class MemoryStore::ExchangeRun {
   const Exchange& exchange_;
   const std::int64_t now_us_;
   ExchangeResult result_;
+  std::size_t furthest_ = 0;  // of the job that is served now: see WayTo
   std::set<JobId> dry_;
   std::set<JobId> freed_;
   std::set<JobId> chunk_done_;

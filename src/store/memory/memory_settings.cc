@@ -79,6 +79,12 @@ Result<void> MemoryStore::DropPool(const std::string& project, const std::string
     const bool in_it = session.project == project && session.pool == pool;
     if (in_it && session.state != SessionState::kDead) return PoolHasMachines(pool);
   }
+  const auto is_of_it = [&](const auto& entry) {
+    return entry.first.project == project && entry.first.pool == pool;
+  };
+  for (const auto& entry : machine_rows_) {
+    if (is_of_it(entry) && entry.second.state != MachineState::kGone) return PoolHasMachines(pool);
+  }
   for (const auto& [id, row] : tokens_) {
     const Token& token = row.token;
     const bool leads_to_it = token.kind == TokenKind::kJoin && token.pool == pool;
@@ -86,6 +92,8 @@ Result<void> MemoryStore::DropPool(const std::string& project, const std::string
   }
   pools_.erase({project, pool});
   machines_.erase({project, pool});
+  pool_marks_.erase({project, pool});
+  std::erase_if(machine_rows_, is_of_it);
   return {};
 }
 

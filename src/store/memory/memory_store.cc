@@ -37,6 +37,10 @@ Result<Job> MemoryStore::CreateJob(const NewJob& job) {
       return SameJobOrConflict(row.job, job);
     }
   }
+  TIDEMILL_TRY_VOID(MayComeAfter(job, [&](JobId other) {
+    const auto found = jobs_.find(other);
+    return found != jobs_.end() && found->second.job.project == job.project;
+  }));
   const JobId id{++last_job_};
   JobRow& row = jobs_[id];
   row.job = Job{.id = id,
@@ -47,6 +51,7 @@ Result<Job> MemoryStore::CreateJob(const NewJob& job) {
                 .created_ms = clock_us_() / 1000,
                 .memory_bytes = job.spec.resources.memory_bytes,
                 .image_digest = job.image_digest,
+                .owner = job.owner,
                 .trial = job.spec.canary > 0};
   row.touched_us = clock_us_();
   return row.job;
@@ -255,6 +260,10 @@ Result<std::int64_t> MemoryStore::DropStale(Duration age) {
   const auto sessions = std::erase_if(sessions_, [before](const auto& entry) {
     return entry.second.session.state == SessionState::kDead && entry.second.dead_us < before;
   });
+  const TimePoint gone_before{Duration(before)};
+  std::erase_if(machine_rows_, [gone_before](const auto& entry) {
+    return !entry.second.IsShown() && entry.second.since < gone_before;
+  });
   return static_cast<std::int64_t>(jobs + sessions);
 }
 
@@ -292,7 +301,7 @@ Result<RolledUp> MemoryStore::RollUp(int limit, const RollUpMaker& make) {
 
 Result<ChangeMark> MemoryStore::ReadChange() {
   const std::lock_guard lock(mutex_);
-  ChangeMark mark{change_, clock_us_()};
+  ChangeMark mark{change_, clock_us_(), leader_.plan_seq};
   for (const auto& [job, until_us] : followed_) {
     if (until_us > mark.clock_us && std::ssize(mark.followed) < kFollowedJobs) {
       mark.followed.push_back(job);

@@ -14,6 +14,7 @@
 
 #include "store/access_store.h"
 #include "store/ledger_store.h"
+#include "store/plan_store.h"
 #include "store/retries.h"
 #include "store/rules.h"
 #include "store/settings_store.h"
@@ -23,7 +24,11 @@ namespace tidemill {
 
 // The store as maps: for the simulator, and as the plain statement of what a store must do. It goes
 // through every row where a real one has an index. Any thread; nothing survives it.
-class MemoryStore : public Store, public AccessStore, public LedgerStore, public SettingsStore {
+class MemoryStore : public Store,
+                    public AccessStore,
+                    public LedgerStore,
+                    public SettingsStore,
+                    public PlanStore {
  public:
   // `clock_us` is the store's own clock, since 1970.
   explicit MemoryStore(std::function<std::int64_t()> clock_us) : clock_us_(std::move(clock_us)) {}
@@ -122,6 +127,28 @@ class MemoryStore : public Store, public AccessStore, public LedgerStore, public
                                           int limit) override;
   Result<void> DropSpec(const std::string& project, const std::string& name) override;
 
+  Result<std::optional<std::int64_t>> Lead(const std::string& holder, Duration life) override;
+  Result<void> StepDown(const std::string& holder) override;
+  Result<void> SeeMachines(const std::vector<ProviderSight>& seen) override;
+  Result<Snapshots> ReadSnapshots() override;
+  Result<void> WritePlans(std::int64_t epoch, const std::map<std::string, Plan>& plans) override;
+  Result<PlanInForce> ReadPlan() override;
+  Result<std::vector<MachineKey>> OrderMachines(const std::string& project, const std::string& pool,
+                                                std::int64_t first, std::int64_t count,
+                                                Money price) override;
+  Result<void> DrainMachine(const MachineKey& key) override;
+  Result<bool> EndMachine(const MachineKey& key, MachineState seen) override;
+  Result<void> DropOrder(const MachineKey& key) override;
+  Result<void> SetProviderWord(const std::string& project, const std::string& pool,
+                               const ProviderWord& word) override;
+  Result<void> ForgiveNeverJoined(const std::string& project, const std::string& pool) override;
+  Result<void> EndAfter(JobId job, JobId other, const std::string& reason) override;
+  Result<void> PutDown(const std::vector<PutDownMachine>& machines) override;
+  Result<void> SetLost(JobId job, Duration time, Money amount) override;
+  Result<std::vector<JobMoney>> ReadMoney(const std::vector<JobId>& jobs) override;
+  Result<std::vector<Entry>> ReadOverhead(const std::string& project) override;
+  Result<void> HearTimes(const std::string& server, const std::vector<HeardTimes>& times) override;
+
  private:
   struct JobRow {
     Job job;
@@ -129,6 +156,9 @@ class MemoryStore : public Store, public AccessStore, public LedgerStore, public
     std::vector<std::string> bodies;   // one a chunk
     std::vector<std::string> digests;  // one a part
     std::int64_t touched_us = 0;
+    std::int64_t granted_us = 0;  // the last lease of it
+    std::int64_t served_us = 0;   // when it was last seen to have a lease, to the minute
+    std::set<JobId> after_met;    // of its wishes' `after`: need not be waited for any more
     bool AllDone() const;
     bool AnyFree() const;
     bool AnyWaiting() const;
@@ -161,7 +191,37 @@ class MemoryStore : public Store, public AccessStore, public LedgerStore, public
     SecretInfo info;
     std::string sealed;
   };
+  // What is kept of a machine; see PlanMachine.
+  struct MachineRow {
+    std::string name;
+    MachineState state = MachineState::kOrdered;
+    TimePoint since{};
+    Money price = {};
+    TimePoint billed_from{};  // 1970: its provider has not shown it yet
+    TimePoint put_down_until{};
+    std::optional<TimePoint> joined = {};
+    std::optional<TimePoint> idle_since = {};
+    bool ordered = false;
+    bool ending = false;
+    SessionId session = {};  // the last one
+    // The leader is shown it: there, or gone and not put down to its end.
+    bool IsShown() const { return state != MachineState::kGone || put_down_until < since; }
+  };
+  // What only the leader writes of a pool.
+  struct PoolMarks {
+    ProviderWord word;
+    std::int64_t next_number = 0;
+    std::int32_t never_joined = 0;
+  };
+  struct Leader {
+    std::string holder;
+    std::int64_t epoch = 0;
+    TimePoint until{};
+    std::int64_t plan_seq = 0;
+  };
+  using PoolKey = std::pair<std::string, std::string>;
   class ExchangeRun;
+  class MachineWatch;
 
   Result<JobRow*> Row(JobId id);
   Result<Job> Move(JobId id, JobState from, JobState to, const std::string& reason);
@@ -178,6 +238,13 @@ class MemoryStore : public Store, public AccessStore, public LedgerStore, public
   ProjectLimits LimitsOf(const std::string& project) const;
   PoolSettings SettingsOf(const Pool& pool) const;
   Result<void> MayGrow(const Job& job, std::int64_t more) const;
+  TimePoint Now() const { return TimePoint(Duration(clock_us_())); }
+  bool HasLease(SessionId session) const;
+  void CountWaiting(const JobRow& row, PlanJob& job) const;
+  void CountLeased(PlanJob& job) const;
+  PlanJob PlanJobOf(const JobRow& row) const;
+  PlanMachine PlanMachineOf(const MachineKey& key, const MachineRow& row,
+                            const std::map<JobId, Resources>& needs) const;
 
   const std::function<std::int64_t()> clock_us_;
   std::mutex mutex_;
@@ -207,6 +274,13 @@ class MemoryStore : public Store, public AccessStore, public LedgerStore, public
   std::map<std::pair<std::string, std::string>, PoolMachines> machines_;
   std::map<std::pair<std::string, std::string>, Queue> queues_;
   std::map<std::pair<std::string, std::string>, std::vector<KeptSpec>> specs_;  // version 1 first
+  Leader leader_;
+  std::map<std::string, Plan> plans_;  // by project
+  std::map<MachineKey, MachineRow> machine_rows_;
+  std::map<PoolKey, PoolMarks> pool_marks_;  // of some pools that are there
+  // Of a job (project ""), or what no job is to pay of a project (job 0).
+  std::map<std::tuple<JobId, std::string, Account>, Entry> spend_;
+  std::map<std::pair<JobId, std::string>, HeardTimes> times_;  // by job and server
   std::map<TokenId, TokenRow> tokens_;
   std::map<std::string, TokenId> token_hashes_;
   std::map<std::string, BrowserRow> browsers_;  // by hash

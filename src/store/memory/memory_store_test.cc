@@ -3,28 +3,15 @@
 
 #include <gtest/gtest.h>
 
+#include "store/memory/test_holder.h"
 #include "store/store_contract.h"
 
 namespace tidemill {
-namespace {
-
-class MemoryHolder : public StoreHolder {
- public:
-  Store& store() override { return store_; }
-  AccessStore& access() override { return store_; }
-  LedgerStore& ledger() override { return store_; }
-  SettingsStore& settings() override { return store_; }
-  void Age(Duration time) override { now_us_ += time.count(); }
-
- private:
-  // A clock that stands still: nothing in the contract waits for time to pass.
-  std::int64_t now_us_ = 1'700'000'000'000'000;
-  MemoryStore store_{[this] { return now_us_; }};
-};
-
-}  // namespace
 
 INSTANTIATE_TEST_SUITE_P(Memory, StoreTest, testing::Values(StoreMaker([] {
+                           return std::make_unique<MemoryHolder>();
+                         })));
+INSTANTIATE_TEST_SUITE_P(Memory, WornTest, testing::Values(StoreMaker([] {
                            return std::make_unique<MemoryHolder>();
                          })));
 

@@ -2,6 +2,7 @@
 // The same random calls, lies included, to the store that is easy to read and to the one that is
 // used: every answer and the whole state after every call must be the same, and nothing lost or
 // doubled.
+#include <algorithm>
 #include <cstdlib>
 #include <iostream>
 #include <map>
@@ -39,7 +40,7 @@ const T& Plain(const T& value) {
 struct Seen {
   std::int64_t calls = 0, outcomes = 0, refused = 0, given_again = 0, revoked = 0, lost = 0,
                lost_limit = 0, finished = 0, cancelled = 0, reopened = 0, rolled = 0, dropped = 0,
-               troubles = 0, retried = 0, larger = 0, rested = 0, blamed = 0;
+               troubles = 0, retried = 0, larger = 0, rested = 0, blamed = 0, worn = 0;
 };
 
 class Differential {
@@ -171,6 +172,9 @@ class Differential {
     shape.canary = Below(3);
     NewJob job = JobOf(std::to_string(Below(6)), shape);
     if (Chance(0.5)) job.image_digest = "sha256:" + std::to_string(Below(3));
+    if (Chance(0.2)) job.owner = "ann";
+    if (!jobs_.empty() && Chance(0.2)) job.spec.wishes.after = {AnyJob()};
+    if (Chance(0.1)) job.spec.wishes.labels = {{"zone", "a"}};
     const auto made = Both("CreateJob", [&](Store& store) { return store.CreateJob(job); });
     if (made) jobs_.insert(made->id);
   }
@@ -348,6 +352,8 @@ class Differential {
       session.machine_key = Chance(0.9) ? "key" : "other key";
       session.project = Chance(0.9) ? "p" : "q";
       session.token = kToken;
+      session.pool = Chance(0.5) ? "a" : "b";
+      session.shape = {Below(9), Below(9), {}};
       session.life = Life();
       Both("Join", [&](Store& store) { return store.Join(session); });
       sessions_.push_back(session.id);
@@ -419,8 +425,9 @@ class Differential {
     }
     for (int i = Below(4); i > 0; --i) {
       const std::int64_t room = Chance(0.4) ? 0 : Below(12);
-      order.asks.push_back(
-          {AnyJob(), Chance(0.1) ? 100 : Below(12), random_.NewId<LeaseId>(), Below(4), room});
+      const auto worn = Chance(0.7) ? WornItems::kAlso : static_cast<WornItems>(Below(3));
+      order.asks.push_back({AnyJob(), Chance(0.1) ? 100 : Below(12), random_.NewId<LeaseId>(),
+                            Below(4), room, worn});
     }
     return order;
   }
@@ -456,6 +463,10 @@ class Differential {
       for (const Grant& grant : sync.grants) {
         seen_.given_again += held_.contains(grant.lease.id);
         seen_.retried += grant.lease.tried;
+        const std::vector<Ask>& asks = exchange.syncs[i].asks;
+        seen_.worn += std::any_of(asks.begin(), asks.end(), [&](const Ask& ask) {
+          return ask.lease == grant.lease.id && ask.worn == WornItems::kOnly;
+        });
         for (const ItemTry& tried : grant.tries) seen_.larger += tried.steps > 0;
         held_[grant.lease.id].lease = grant.lease;
       }
@@ -499,12 +510,13 @@ TEST(Differential, BothStoresAnswerAlikeWhateverTheyAreTold) {
             << "), finished " << seen.finished << ", cancelled " << seen.cancelled << ", reopened "
             << seen.reopened << ", rolled up " << seen.rolled << ", dropped " << seen.dropped
             << ", troubles " << seen.troubles << ", retried " << seen.retried << " (with more "
-            << seen.larger << "), blamed " << seen.blamed << "\n";
+            << seen.larger << "), blamed " << seen.blamed << ", suspects asked for " << seen.worn
+            << "\n";
   if (calls < 20'000) return;
   for (const std::int64_t rare :
        {seen.outcomes, seen.refused, seen.given_again, seen.revoked, seen.lost_limit, seen.finished,
         seen.cancelled, seen.reopened, seen.rolled, seen.dropped, seen.troubles, seen.retried,
-        seen.larger, seen.rested, seen.blamed}) {
+        seen.larger, seen.rested, seen.blamed, seen.worn}) {
     EXPECT_GT(rare, 0) << "the calls no longer come to everything";
   }
 }

@@ -16,7 +16,8 @@ namespace tidemill {
 // Ordered, or two batches with the same agents could wait for each other.
 const Statement kLockSessions{
     "lock_sessions",
-    "select session_id, project, address, token, next_token,"
+    "select session_id, project, machine, pool, millicpus, memory_bytes, devices, address, token, "
+    "next_token,"
     " (extract(epoch from clock_timestamp() - token_at) * 1000000)::bigint from agent_session"
     " where session_id = any ($1) and state < 2 order by session_id for no key update"};
 // Not one statement with the lock: joined with what that finds it would be quadratic.
@@ -71,6 +72,7 @@ Result<ExchangeResult> ExchangeRun::Run() {
   TIDEMILL_TRY_VOID(Compare());
   TIDEMILL_TRY_VOID(GrantAll());
   TIDEMILL_TRY_VOID(Write());
+  CountOwed();
   result_.dry = ToVector(dry_);
   result_.freed = ToVector(freed_);
   result_.chunk_done = ToVector(chunk_done_);
@@ -144,6 +146,11 @@ void ExchangeRun::ReadPasses(const Rows& rows) {
     Row row = rows[i];
     Pass& pass = passes_[row.Uuid<SessionId>()];
     pass.project = row.Text();
+    pass.machine = row.Text();
+    pass.pool = row.Text();
+    pass.shape.millicpus = row.Big();
+    pass.shape.memory_bytes = row.Big();
+    pass.shape.devices = ParseDevices(row.Text()).value_or(Devices());
     pass.address = row.Text();
     pass.tokens.current = row.Text();
     pass.tokens.next = row.Text();
@@ -163,6 +170,9 @@ void ExchangeRun::Admit(std::size_t sync) {
   Pass& pass = found->second;
   result.draining = state->second == SessionState::kDraining;
   result.project = pass.project;
+  result.machine = pass.machine;
+  result.pool = pass.pool;
+  result.shape = pass.shape;
   if (pass.address != order.address) {
     result.before_from = std::exchange(pass.address, order.address);
     pass.changed = true;
@@ -343,6 +353,16 @@ Result<void> ExchangeRun::Compare() {
     }
   }
   return {};
+}
+
+void ExchangeRun::CountOwed() {
+  std::map<SessionId, std::map<JobId, std::int64_t>> owed;
+  for (const auto& [id, lease] : leases_) {
+    if (lease.mine.Any()) owed[lease.session][lease.chunk.job] += lease.mine.Count();
+  }
+  for (std::size_t i = 0; i < exchange_.syncs.size(); ++i) {
+    if (!result_.syncs[i].lost) result_.syncs[i].owed = owed[exchange_.syncs[i].session];
+  }
 }
 
 Result<ExchangeResult> PostgresStore::Run(const Exchange& exchange) {

@@ -53,6 +53,9 @@ class ExchangeRun {
   // How a session is known.
   struct Pass {
     std::string project;
+    std::string machine;
+    std::string pool;
+    Resources shape;
     std::string address;
     SessionTokens tokens;
     bool promoted = false;
@@ -77,29 +80,45 @@ class ExchangeRun {
   Result<void> Compare();
   Result<void> GrantAll();
   Result<void> GrantChoice(std::map<JobId, std::vector<Want>>& wants);
-  // From what is due, as it was found.
-  Result<void> GrantDue(JobId job, const Rows& rows, std::vector<Want>& wants);
   Result<std::vector<DueItem>> ReadDue(JobId job, const Rows& rows);
   bool GrantRetries(const Want& want, std::vector<DueItem>& due);
-  // `first` is what a search from the cursor on for `limit` chunks has found.
-  Result<void> GrantJob(JobId job, const Rows& first, int limit, std::vector<Want>& wants);
-  Result<void> GrantFrom(JobId job, std::int32_t from, std::int32_t to, std::vector<Want>& wants);
-  std::int32_t CursorOf(JobId job) const;
-  static int ChunksFor(const std::vector<Want>& wants);
-  static std::int64_t RoomOf(const std::vector<Want>& wants);
   struct Search {
     JobId job;
     std::int32_t from = 0;
     std::int32_t to = 0;
     int limit = 0;
+    WornItems worn = WornItems::kAlso;
   };
+  // What is asked for of one job, and what was found at the first look. Wants are served from the
+  // back, and the suspects before the others.
+  struct JobWants {
+    std::vector<Want> suspects;  // those of kOnly
+    std::vector<Want> others;
+    std::optional<Search> suspect_search;
+    std::optional<Search> other_search;
+  };
+  void FirstLook(JobId job, JobWants& wants);
+  // From what is due, as it was found.
+  Result<void> GrantDue(JobId job, const Rows& rows, JobWants& wants);
+  Result<void> GrantJob(JobId job, const std::vector<Rows>& answers, std::size_t& next,
+                        JobWants& wants);
+  // All that the job has, `first` being what `search` has found of it.
+  Result<void> GrantAllFrom(const Search& search, const Rows& first, std::vector<Want>& wants);
+  Result<void> CallDry(JobId job, const JobWants& wants);
+  Result<void> GrantFrom(Search search, std::vector<Want>& wants);
+  std::int32_t CursorOf(JobId job) const;
+  static int ChunksFor(const std::vector<Want>& wants);
+  static std::int64_t RoomOf(const std::vector<Want>& wants);
+  static WornItems WornOf(const std::vector<Want>& wants);
   void SendFindFree(const Search& search);
   // Grants from what such a search has found; answers up to which chunk it has looked.
   std::int32_t GrantFound(const Search& search, const Rows& rows, std::vector<Want>& wants);
-  void GrantOne(Chunk& chunk, const Want& want);
+  // False if the chunk has nothing for it.
+  bool GrantOne(Chunk& chunk, const Want& want);
   void Give(const Want& want, const Chunk& chunk, const Lease& lease);
   // `wanted`: how many leases its session is about to get already.
   bool MayHave(std::size_t sync, std::size_t wanted) const;
+  void CountOwed();
   Result<void> Write();
   void SendLeases();
   // False if nothing was granted.

@@ -9,10 +9,17 @@
 
 namespace tidemill {
 
+// With $5, only those with something that is no suspect.
 const Statement kFindFree{
-    "find_free",
+    "find_free", "select " TIDEMILL_CHUNK_COLUMNS
+                 " from chunk c where c.job_id = $1 and c.chunk >= $2 and c.chunk < $3 and "
+                 "c.has_free and (not $5"
+                 " or bit_count(~ (c.done | c.leased | c.parked | c.resting | c.suspect)) > 0)"
+                 " order by c.chunk limit $4 for no key update of c skip locked"};
+const Statement kFindWorn{
+    "find_worn",
     "select " TIDEMILL_CHUNK_COLUMNS
-    " from chunk c where c.job_id = $1 and c.chunk >= $2 and c.chunk < $3 and c.has_free"
+    " from chunk c where c.job_id = $1 and c.chunk >= $2 and c.chunk < $3 and c.has_worn"
     " order by c.chunk limit $4 for no key update of c skip locked"};
 
 const Statement kAnyFreeBut{"any_free_but",
@@ -62,26 +69,37 @@ Result<void> ExchangeRun::GrantAll() {
 
 // The first look into every job is one round trip for all of them, and mostly enough.
 Result<void> ExchangeRun::GrantChoice(std::map<JobId, std::vector<Want>>& wants) {
-  std::vector<Search> searched;
+  std::map<JobId, JobWants> looked;
   for (auto& [job, job_wants] : wants) {
     if (!active_.contains(job)) {
       dry_.insert(job);
       continue;
     }
-    // Served from the back.
-    std::reverse(job_wants.begin(), job_wants.end());
+    JobWants& split = looked[job];
+    for (auto want = job_wants.rbegin(); want != job_wants.rend(); ++want) {
+      (GoesFirst(*want->ask) ? split.suspects : split.others).push_back(*want);
+    }
     transaction_.Send(kFindDue, Params().Big(job.number).Big(RoomOf(job_wants)).Int(kDueRows));
-    searched.push_back({job, CursorOf(job), INT32_MAX, ChunksFor(job_wants)});
-    SendFindFree(searched.back());
+    FirstLook(job, split);
   }
-  if (searched.empty()) return {};
+  if (looked.empty()) return {};
   TIDEMILL_TRY(const std::vector<Rows> answers, transaction_.Flush());
-  for (std::size_t i = 0; i < searched.size(); ++i) {
-    const JobId job = searched[i].job;
-    TIDEMILL_TRY_VOID(GrantDue(job, answers[2 * i], wants.at(job)));
-    TIDEMILL_TRY_VOID(GrantJob(job, answers[2 * i + 1], searched[i].limit, wants.at(job)));
-  }
+  std::size_t next = 0;
+  for (auto& [job, split] : looked) TIDEMILL_TRY_VOID(GrantJob(job, answers, next, split));
   return {};
+}
+
+// Suspects are few, and need no cursor.
+void ExchangeRun::FirstLook(JobId job, JobWants& wants) {
+  if (!wants.suspects.empty()) {
+    wants.suspect_search = {job, 0, INT32_MAX, ChunksFor(wants.suspects), WornItems::kOnly};
+    SendFindFree(*wants.suspect_search);
+  }
+  if (!wants.others.empty()) {
+    const int limit = ChunksFor(wants.others);
+    wants.other_search = {job, CursorOf(job), INT32_MAX, limit, WornOf(wants.others)};
+    SendFindFree(*wants.other_search);
+  }
 }
 
 // Those due longest first, as found. Chunks that were locked to be settled count as they are now.
@@ -107,14 +125,16 @@ Result<std::vector<DueItem>> ExchangeRun::ReadDue(JobId job, const Rows& rows) {
   return due;
 }
 
-Result<void> ExchangeRun::GrantDue(JobId job, const Rows& rows, std::vector<Want>& wants) {
+Result<void> ExchangeRun::GrantDue(JobId job, const Rows& rows, JobWants& wants) {
   TIDEMILL_TRY(std::vector<DueItem> due, ReadDue(job, rows));
   if (due.empty()) return {};
-  std::vector<Want> left;
-  for (auto want = wants.rbegin(); want != wants.rend(); ++want) {
-    if (!GrantRetries(*want, due)) left.push_back(*want);
+  for (std::vector<Want>* some : {&wants.suspects, &wants.others}) {
+    std::vector<Want> left;
+    for (auto want = some->rbegin(); want != some->rend(); ++want) {
+      if (!GrantRetries(*want, due)) left.push_back(*want);
+    }
+    some->assign(left.rbegin(), left.rend());
   }
-  wants.assign(left.rbegin(), left.rend());
   return {};
 }
 
@@ -146,34 +166,59 @@ std::int64_t ExchangeRun::RoomOf(const std::vector<Want>& wants) {
   return LargestRoom(asks);
 }
 
-Result<void> ExchangeRun::GrantJob(JobId job, const Rows& first, int limit,
-                                   std::vector<Want>& wants) {
-  const std::int32_t cursor = CursorOf(job);
-  const std::int32_t seen_to = GrantFound({job, cursor, INT32_MAX, limit}, first, wants);
-  TIDEMILL_TRY_VOID(GrantFrom(job, seen_to, INT32_MAX, wants));
-  TIDEMILL_TRY_VOID(GrantFrom(job, 0, cursor, wants));
-  if (wants.empty()) return {};
-  // What was skipped because another transaction has it is no sign that the job is dry, nor is what
-  // is due and belongs to other machines for a while.
+// `answers` from `next` on are those of the job's first look.
+Result<void> ExchangeRun::GrantJob(JobId job, const std::vector<Rows>& answers, std::size_t& next,
+                                   JobWants& wants) {
+  TIDEMILL_TRY_VOID(GrantDue(job, answers[next++], wants));
+  if (wants.suspect_search) {
+    TIDEMILL_TRY_VOID(GrantAllFrom(*wants.suspect_search, answers[next++], wants.suspects));
+  }
+  if (wants.other_search) {
+    TIDEMILL_TRY_VOID(GrantAllFrom(*wants.other_search, answers[next++], wants.others));
+  }
+  return CallDry(job, wants);
+}
+
+Result<void> ExchangeRun::GrantAllFrom(const Search& search, const Rows& first,
+                                       std::vector<Want>& wants) {
+  const std::int32_t seen_to = GrantFound(search, first, wants);
+  TIDEMILL_TRY_VOID(GrantFrom({search.job, seen_to, search.to, 0, search.worn}, wants));
+  return GrantFrom({search.job, 0, search.from, 0, search.worn}, wants);
+}
+
+// What was skipped because another transaction has it is no sign that the job is dry, nor is what
+// is due and belongs to other machines for a while. Nor is that it has no items of one kind.
+Result<void> ExchangeRun::CallDry(JobId job, const JobWants& wants) {
+  if (wants.others.empty() || WornOf(wants.others) != WornItems::kAlso) return {};
+  std::vector<Want> left = wants.suspects;
+  left.insert(left.end(), wants.others.begin(), wants.others.end());
   std::vector<std::int32_t> seen;
   for (auto it = chunks_.lower_bound({job, 0}); it != chunks_.end() && it->first.job == job; ++it) {
     seen.push_back(it->first.chunk);
   }
-  const Params but = Params().Big(job.number).Ints(seen).Big(RoomOf(wants));
+  const Params but = Params().Big(job.number).Ints(seen).Big(RoomOf(left));
   TIDEMILL_TRY(const Rows rows, transaction_.One(kAnyFreeBut, but));
   (rows[0].Flag() ? freed_ : dry_).insert(job);
   return {};
 }
 
-Result<void> ExchangeRun::GrantFrom(JobId job, std::int32_t from, std::int32_t to,
-                                    std::vector<Want>& wants) {
-  while (!wants.empty() && from < to) {
-    const Search search{job, from, to, ChunksFor(wants)};
+Result<void> ExchangeRun::GrantFrom(Search search, std::vector<Want>& wants) {
+  while (!wants.empty() && search.from < search.to) {
+    search.limit = ChunksFor(wants);
+    if (search.worn != WornItems::kOnly) search.worn = WornOf(wants);
     SendFindFree(search);
     TIDEMILL_TRY(const std::vector<Rows> answers, transaction_.Flush());
-    from = GrantFound(search, answers[0], wants);
+    search.from = GrantFound(search, answers[0], wants);
   }
   return {};
+}
+
+// What a search must find to be of use to any of them.
+WornItems ExchangeRun::WornOf(const std::vector<Want>& wants) {
+  const bool not_worn = std::all_of(wants.begin(), wants.end(), [](const Want& want) {
+    return want.ask->worn == WornItems::kNot;
+  });
+  return not_worn ? WornItems::kNot : WornItems::kAlso;
 }
 
 std::int32_t ExchangeRun::CursorOf(JobId job) const {
@@ -191,8 +236,9 @@ int ExchangeRun::ChunksFor(const std::vector<Want>& wants) {
 }
 
 void ExchangeRun::SendFindFree(const Search& search) {
-  Params params = Params().Big(search.job.number).Int(search.from).Int(search.to);
-  transaction_.Send(kFindFree, params.Int(search.limit));
+  Params params = Params().Big(search.job.number).Int(search.from).Int(search.to).Int(search.limit);
+  if (search.worn == WornItems::kOnly) return transaction_.Send(kFindWorn, params);
+  transaction_.Send(kFindFree, params.Flag(search.worn == WornItems::kNot));
 }
 
 // Chunks that were locked to be settled count as they are now.
@@ -205,22 +251,26 @@ std::int32_t ExchangeRun::GrantFound(const Search& search, const Rows& rows,
   }
   for (auto it = chunks_.lower_bound({search.job, search.from});
        it != chunks_.end() && it->first < ChunkKey{search.job, seen_to}; ++it) {
-    while (!wants.empty() && it->second.Free().Any()) {
-      GrantOne(it->second, wants.back());
-      wants.pop_back();
+    for (std::size_t i = wants.size(); i > 0 && it->second.Free().Any(); --i) {
+      if (GrantOne(it->second, wants[i - 1])) {
+        wants.erase(wants.begin() + static_cast<std::ptrdiff_t>(i - 1));
+      }
     }
   }
   return seen_to;
 }
 
-void ExchangeRun::GrantOne(Chunk& chunk, const Want& want) {
-  const Bits items = PickItems(chunk, want.ask->max_items);
-  if (items.None()) return;
+bool ExchangeRun::GrantOne(Chunk& chunk, const Want& want) {
+  const Ask& ask = *want.ask;
+  if (FreeFor(chunk, ask.worn).None()) return false;
+  const Bits items = PickFree(chunk, ask);
+  if (items.None()) return true;
   GrantItems(chunk, items);
   Give(want, chunk,
-       {want.ask->lease, exchange_.syncs[want.sync].session, chunk.key, chunk.round, items,
-        want.ask->memory_bytes, false});
-  result_.cursors[chunk.key.job] = chunk.key.chunk;
+       {ask.lease, exchange_.syncs[want.sync].session, chunk.key, chunk.round, items,
+        ask.memory_bytes, false});
+  if (ask.worn != WornItems::kOnly) result_.cursors[chunk.key.job] = chunk.key.chunk;
+  return true;
 }
 
 void ExchangeRun::Give(const Want& want, const Chunk& chunk, const Lease& lease) {

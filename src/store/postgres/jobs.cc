@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Jobs from their draft to their end, as people's calls change them.
+#include <set>
+
 #include "store/postgres/postgres_store.h"
 #include "store/postgres/rows.h"
 #include "store/rules.h"
@@ -12,12 +14,18 @@ namespace {
 const Statement kInsertJob{
     "insert_job",
     "insert into job (project, submit_key, name, millicpus, memory_bytes, retries, document, open,"
-    " memory_max, retry_wait_ms, canary, devices, image_digest, memory_now, trial)"
-    " select $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $5, $11 > 0 where not exists"
+    " memory_max, retry_wait_ms, canary, devices, image_digest, memory_now, trial, queue, priority,"
+    " max_parallel, deadline_ms, budget, labels, after_jobs, owner)"
+    " select $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $5, $11 > 0, $14, $15, $16,"
+    " $17, $18, $19, $20, $21 where not exists"
     " (select 1 from job where project = $1 and submit_key = $2)"
     " on conflict (project, submit_key) do nothing"};
 const Statement kJobByKey{"job_by_key", "select " TIDEMILL_JOB_COLUMNS
                                         " from job where project = $1 and submit_key = $2"};
+// Held until the new one is there: none of them can be dropped meanwhile.
+const Statement kLockAfter{"lock_after",
+                           "select job_id from job where job_id = any ($1) and project = $2"
+                           " order by job_id for key share"};
 const Statement kPartDigest{"part_digest",
                             "select digest from part where job_id = $1 and part = $2"};
 const Statement kInsertPart{"insert_part",
@@ -86,6 +94,24 @@ Result<Job> SetState(Transaction& transaction, JobId id, JobState state,
   return ReadFirst(answers[0], ReadJob);
 }
 
+std::vector<std::int64_t> NumbersOf(const std::vector<JobId>& ids) {
+  std::vector<std::int64_t> numbers;
+  for (const JobId id : ids) numbers.push_back(id.number);
+  return numbers;
+}
+
+// Of a job that is not there yet: those that it comes after must be.
+Result<void> CheckAfter(Transaction& transaction, const NewJob& job) {
+  if (job.spec.wishes.after.empty()) return {};
+  transaction.Send(kJobByKey, Params().Text(job.project).Text(job.key));
+  transaction.Send(kLockAfter, Params().Bigs(NumbersOf(job.spec.wishes.after)).Text(job.project));
+  TIDEMILL_TRY(const std::vector<Rows> answers, transaction.Flush());
+  if (!answers[0].empty()) return {};
+  std::set<JobId> there;
+  for (int i = 0; i < answers[1].size(); ++i) there.insert({answers[1][i].Big()});
+  return MayComeAfter(job, [&](JobId id) { return there.contains(id); });
+}
+
 void SendChunks(Transaction& transaction, const Job& job,
                 const std::vector<NewChunkItems>& chunks) {
   std::vector<std::int32_t> numbers, lengths, numbers_with_items;
@@ -115,6 +141,8 @@ void SendChunks(Transaction& transaction, const Job& job,
 Result<Job> PostgresStore::CreateJob(const NewJob& job) {
   return Transact<Job>([&](Transaction& transaction) -> Result<Job> {
     const JobSpec& spec = job.spec;
+    const JobWishes& wishes = spec.wishes;
+    TIDEMILL_TRY_VOID(CheckAfter(transaction, job));
     transaction.Send(kInsertJob, Params()
                                      .Text(job.project)
                                      .Text(job.key)
@@ -128,7 +156,15 @@ Result<Job> PostgresStore::CreateJob(const NewJob& job) {
                                      .Big(spec.retry_wait.count())
                                      .Int(spec.canary)
                                      .Text(FormatDevices(spec.resources.devices))
-                                     .Text(job.image_digest));
+                                     .Text(job.image_digest)
+                                     .Text(wishes.queue)
+                                     .Int(wishes.priority)
+                                     .Big(wishes.max_parallel.value_or(-1))
+                                     .Big(wishes.deadline ? wishes.deadline->count() : -1)
+                                     .Big(wishes.budget ? wishes.budget->micros : -1)
+                                     .Text(FormatLabels(wishes.labels))
+                                     .Bigs(NumbersOf(wishes.after))
+                                     .Text(job.owner));
     transaction.Send(kJobByKey, Params().Text(job.project).Text(job.key));
     TIDEMILL_TRY(const std::vector<Rows> answers, transaction.Commit());
     // Between the two statements only DropStale can have taken it away.

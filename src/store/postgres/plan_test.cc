@@ -28,13 +28,21 @@ void Fill(TestDatabase& database) {
     insert into agent_session (session_id, machine, pool, millicpus, memory_bytes, expires_at)
       select gen_random_uuid(), 'm', 'pool', 0, 0, now() from generate_series(1, 1000);
     insert into lease (lease_id, session_id, job_id, chunk, round, mine)
-      select gen_random_uuid(), session_id, 1, 1, 0, B'1' from agent_session;
+      select gen_random_uuid(), session_id, 1, 1, 0, B'1'::bit(64) from agent_session;
     insert into report (job_id, chunk, lease_id, seq, round, kind, settled, ended, body)
       select j, c, gen_random_uuid(), 0, 0, 0, B'1', B'1', ''
       from generate_series(1, 3) j, generate_series(0, 499) c;
     insert into item_try (job_id, item, chunk, due_at)
       select j, i, i / 64, case when i % 4 > 0 then now() + i * interval '1 s' end
       from generate_series(1, 3) j, generate_series(1, 3000) i;
+    insert into machine (project, pool, number, name, state, since, price, billed_from,
+                         put_down_until, ordered)
+      select 'default', 'default', n, 'm' || n, case when n < 9900 then 4 else 2 end, now(), 0,
+             now(), now(), true from generate_series(1, 10000) n;
+    insert into job_time (job_id, server, items, seconds, squares, lost_seconds)
+      select j, s::text, 1, 1, 1, 0 from generate_series(1, 3) j, generate_series(1, 500) s;
+    insert into spend (job_id, project, account, time_us, micros)
+      select j, '', 0, 1, 1 from generate_series(1, 3000) j;
     analyze)");
 }
 
@@ -73,10 +81,14 @@ class PlanTest : public testing::Test {
 };
 
 TEST_F(PlanTest, AFreeChunkIsFoundFromTheCursorOnWithoutSorting) {
-  const std::string plan =
-      Plan(kFindFree, Params().Big(1).Int(200).Int(500).Int(2), "(1, 200, 500, 2)");
+  const std::string plan = Plan(kFindFree, Params().Big(1).Int(200).Int(500).Int(2).Flag(false),
+                                "(1, 200, 500, 2, false)");
   ExpectUses(plan, {"Index Scan using chunk_with_free", "chunk >= $2"});
   EXPECT_EQ(plan.find("Sort"), std::string::npos) << plan;
+  const std::string worn =
+      Plan(kFindWorn, Params().Big(1).Int(0).Int(500).Int(2), "(1, 0, 500, 2)");
+  ExpectUses(worn, {"Index Scan using chunk_with_worn", "chunk >= $2"});
+  EXPECT_EQ(worn.find("Sort"), std::string::npos) << worn;
 }
 
 TEST_F(PlanTest, ChunksAreLockedByTheirKeys) {
@@ -196,6 +208,21 @@ TEST_F(PlanTest, RunnableAndSweepableJobsAreFoundAmongTheLiveOnes) {
   ExpectUses(Plan(kListRunnable, Params().Int(10).Int(256).Int(100), "(10, 256, 100)"),
              {"job_live_of_project", "chunk_with_free", "item_try_due", "due_at <="});
   ExpectUses(Plan(kListSweepable, Params().Int(10), "(10)"), {"job_live", "chunk_not_done"});
+}
+
+// All leases are read; of all else, what belongs to the jobs that are live.
+TEST_F(PlanTest, ASnapshotReadsASampleOfEachLiveJob) {
+  const std::string plan = Plan(kSnapshotJobs, Params().Int(256).Int(2048), "(256, 2048)");
+  for (const char* index : {"job_live", "chunk_with_free", "item_try_due", "chunk_pkey"}) {
+    EXPECT_NE(plan.find(index), std::string::npos) << "no " << index << " in\n" << plan;
+  }
+  for (const char* table : {"job j", "chunk", "item_try", "job_time", "spend"}) {
+    EXPECT_EQ(plan.find("Seq Scan on " + std::string(table)), std::string::npos) << plan;
+  }
+}
+
+TEST_F(PlanTest, ASnapshotPassesOverMachinesThatAreGone) {
+  ExpectUses(Plan(kSnapshotMachines, Params(), ""), {"machine_live"});
 }
 
 TEST_F(PlanTest, ChunksToRollUpAreFoundByTheirOwnIndex) {

@@ -10,6 +10,7 @@
 
 #include "store/access_store.h"
 #include "store/ledger_store.h"
+#include "store/plan_store.h"
 #include "store/postgres/connection.h"
 #include "store/settings_store.h"
 #include "store/store.h"
@@ -26,7 +27,11 @@ struct PostgresOptions {
 //
 // Transactions take their locks in one order, so that none can wait in a circle:
 // sessions, leases, chunks, job; each ascending by id. Grants only ever skip what is locked.
-class PostgresStore : public Store, public AccessStore, public LedgerStore, public SettingsStore {
+class PostgresStore : public Store,
+                      public AccessStore,
+                      public LedgerStore,
+                      public SettingsStore,
+                      public PlanStore {
  public:
   explicit PostgresStore(PostgresOptions options) : options_(std::move(options)) {}
 
@@ -127,6 +132,28 @@ class PostgresStore : public Store, public AccessStore, public LedgerStore, publ
   Result<std::vector<KeptSpec>> ListSpecs(const std::string& project, const std::string& after,
                                           int limit) override;
   Result<void> DropSpec(const std::string& project, const std::string& name) override;
+
+  Result<std::optional<std::int64_t>> Lead(const std::string& holder, Duration life) override;
+  Result<void> StepDown(const std::string& holder) override;
+  Result<void> SeeMachines(const std::vector<ProviderSight>& seen) override;
+  Result<Snapshots> ReadSnapshots() override;
+  Result<void> WritePlans(std::int64_t epoch, const std::map<std::string, Plan>& plans) override;
+  Result<PlanInForce> ReadPlan() override;
+  Result<std::vector<MachineKey>> OrderMachines(const std::string& project, const std::string& pool,
+                                                std::int64_t first, std::int64_t count,
+                                                Money price) override;
+  Result<void> DrainMachine(const MachineKey& key) override;
+  Result<bool> EndMachine(const MachineKey& key, MachineState seen) override;
+  Result<void> DropOrder(const MachineKey& key) override;
+  Result<void> SetProviderWord(const std::string& project, const std::string& pool,
+                               const ProviderWord& word) override;
+  Result<void> ForgiveNeverJoined(const std::string& project, const std::string& pool) override;
+  Result<void> EndAfter(JobId job, JobId other, const std::string& reason) override;
+  Result<void> PutDown(const std::vector<PutDownMachine>& machines) override;
+  Result<void> SetLost(JobId job, Duration time, Money amount) override;
+  Result<std::vector<JobMoney>> ReadMoney(const std::vector<JobId>& jobs) override;
+  Result<std::vector<Entry>> ReadOverhead(const std::string& project) override;
+  Result<void> HearTimes(const std::string& server, const std::vector<HeardTimes>& times) override;
 
  private:
   Result<std::unique_ptr<Connection>> Borrow();

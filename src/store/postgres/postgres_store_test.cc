@@ -6,34 +6,15 @@
 #include "store/postgres/migrations.h"
 #include "store/postgres/rows.h"
 #include "store/postgres/test_database.h"
+#include "store/postgres/test_holder.h"
 #include "store/store_contract.h"
 
 namespace tidemill {
-namespace {
-
-class PostgresHolder : public StoreHolder {
- public:
-  PostgresHolder() {
-    StillDatabase().Clean();
-    StillDatabase().SetClock(now_us_);
-  }
-  Store& store() override { return store_; }
-  AccessStore& access() override { return store_; }
-  LedgerStore& ledger() override { return store_; }
-  SettingsStore& settings() override { return store_; }
-  void Age(Duration time) override {
-    now_us_ += time.count();
-    StillDatabase().SetClock(now_us_);
-  }
-
- private:
-  std::int64_t now_us_ = 1'700'000'000'000'000;
-  PostgresStore store_{{StillDatabase().conninfo(), 2}};
-};
-
-}  // namespace
 
 INSTANTIATE_TEST_SUITE_P(Postgres, StoreTest, testing::Values(StoreMaker([] {
+                           return std::make_unique<PostgresHolder>();
+                         })));
+INSTANTIATE_TEST_SUITE_P(Postgres, WornTest, testing::Values(StoreMaker([] {
                            return std::make_unique<PostgresHolder>();
                          })));
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "store/postgres/rows.h"
 
+#include <sstream>
+
 namespace tidemill {
 
 const Statement kLockChunks{"lock_chunks", "select " TIDEMILL_CHUNK_COLUMNS
@@ -29,6 +31,29 @@ const Statement kLockJob{
 
 const Statement kBumpChange{"bump_change", "update change set seq = seq + 1"};
 
+namespace {
+
+JobWishes ReadWishes(Row& row) {
+  JobWishes wishes;
+  wishes.queue = row.Text();
+  wishes.priority = row.Int();
+  if (const std::int64_t most = row.Big(); most >= 0) wishes.max_parallel = most;
+  if (const std::int64_t ms = row.Big(); ms >= 0) wishes.deadline = std::chrono::milliseconds(ms);
+  if (const std::int64_t most = row.Big(); most >= 0) wishes.budget = Money{most};
+  wishes.labels = ParseLabels(row.Text());
+  wishes.after = ParseJobIds(row.Text());
+  return wishes;
+}
+
+}  // namespace
+
+std::vector<JobId> ParseJobIds(const std::string& text) {
+  std::vector<JobId> ids;
+  std::istringstream numbers(text);
+  for (std::int64_t number = 0; numbers >> number;) ids.push_back({number});
+  return ids;
+}
+
 Job ReadJob(Row& row) {
   Job job;
   job.id.number = row.Big();
@@ -54,6 +79,8 @@ Job ReadJob(Row& row) {
   job.memory_bytes = row.Big();
   job.trial = row.Flag();
   job.image_digest = row.Text();
+  job.spec.wishes = ReadWishes(row);
+  job.owner = row.Text();
   return job;
 }
 

@@ -20,8 +20,11 @@ namespace tidemill {
 #define TIDEMILL_JOB_COLUMNS                                                                      \
   "job_id, project, submit_key, name, millicpus, memory_bytes, retries, document, state, open, "  \
   "round, parts, chunks, items, created_at, reason, memory_max, retry_wait_ms, canary, devices, " \
-  "memory_now, trial, image_digest"
+  "memory_now, trial, image_digest, queue, priority, max_parallel, deadline_ms, budget, labels, " \
+  "array_to_string(after_jobs, ' '), owner"
 Job ReadJob(Row& row);
+// "7 12", as array_to_string has it.
+std::vector<JobId> ParseJobIds(const std::string& text);
 
 #define TIDEMILL_CHUNK_COLUMNS                                                                \
   "c.job_id, c.chunk, c.first_item, c.round, c.done, c.failed, c.leased, c.parked, c.lost1, " \

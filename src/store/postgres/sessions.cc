@@ -71,6 +71,21 @@ const Statement kDrain{"drain_session",
 const Statement kPutAside{
     "put_aside",
     "update agent_session set state = 1, aside = $2 where session_id = $1 and state < 2"};
+// Nobody says how long those had run that were lost without a word: about half of what an item
+// takes, in each slot that was in use.
+const Statement kHearLost{
+    "hear_lost",
+    "insert into job_time (job_id, server, items, seconds, squares, lost_seconds)"
+    " select l.job_id, 'reaper', 0, 0, 0, sum(least(extract(epoch from clock_timestamp()"
+    " - l.granted_at), t.mean / 2)::double precision * least(bit_count(l.mine),"
+    " greatest(a.millicpus / greatest(j.millicpus, 1), 1)))"
+    " from lease l join agent_session a on a.session_id = l.session_id"
+    " join job j on j.job_id = l.job_id left join lateral"
+    " (select sum(h.seconds) / nullif(sum(h.items), 0) mean from job_time h"
+    "  where h.job_id = l.job_id) t on true"
+    " where l.session_id = any ($1) group by l.job_id order by l.job_id"
+    " on conflict (job_id, server)"
+    " do update set lost_seconds = job_time.lost_seconds + excluded.lost_seconds"};
 const Statement kDropLeases{"drop_leases", "delete from lease where session_id = any ($1)"};
 const Statement kCountLosses{
     "count_losses",
@@ -293,6 +308,7 @@ Result<Reaped> PostgresStore::Reap(int limit) {
     TIDEMILL_TRY(const Rows rows, transaction.One(kLockLeasesOfSessions, sessions));
     LostLeases lost(transaction, ReadAll(rows, ReadLease));
     if (!rows.empty()) TIDEMILL_TRY_VOID(lost.Lose(reaped));
+    transaction.Tell(kHearLost, sessions);
     transaction.Send(kDropLeases, sessions);
     transaction.Send(kEndSessions, sessions);
     TIDEMILL_TRY(const auto committed, transaction.Commit());

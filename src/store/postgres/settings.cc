@@ -4,6 +4,7 @@
 #include <optional>
 #include <set>
 
+#include "store/postgres/pool_rows.h"
 #include "store/postgres/postgres_store.h"
 #include "store/postgres/rows.h"
 #include "store/rules.h"
@@ -12,40 +13,6 @@
 namespace tidemill {
 namespace {
 
-#define TIDEMILL_SETTINGS_COLUMNS                                                               \
-  TIDEMILL_POOL_COLUMNS                                                                         \
-  ", o.provider, o.shape_millicpus, o.shape_memory, o.shape_devices, o.spot, o.price,"          \
-  " o.on_demand, o.size_min, o.size_max, o.size_unit, o.max_price, o.idle_us, o.boot_limit_us," \
-  " o.labels, o.steps, o.disabled, o.options"
-PoolSettings ReadSettings(Row& row) {
-  PoolSettings settings;
-  settings.pool = ReadPool(row);
-  PoolMachines& machines = settings.machines;
-  machines.provider = row.Text();
-  machines.shape.millicpus = row.Big();
-  machines.shape.memory_bytes = row.Big();
-  machines.shape.devices = ParseDevices(row.Text()).value_or(Devices{});
-  machines.spot = row.Flag();
-  machines.price = {row.Big()};
-  machines.on_demand = {row.Big()};
-  machines.min = row.Big();
-  machines.max = row.Big();
-  machines.unit = static_cast<SizeUnit>(row.Int());
-  if (const std::int32_t percent = row.Int(); percent >= 0) machines.max_price = percent;
-  machines.idle = Duration(row.Big());
-  machines.boot_limit = Duration(row.Big());
-  machines.labels = ParseLabels(row.Text());
-  machines.steps = ParseSteps(row.Text());
-  machines.disabled = row.Flag();
-  machines.options = row.Text();
-  return settings;
-}
-
-// A queue's pools as one text: a name has no spaces.
-#define TIDEMILL_QUEUE_COLUMNS                                                          \
-  "q.name, q.priority, q.share, q.machines_max, q.cost_max, q.running_max, q.disabled," \
-  " coalesce((select string_agg(p.pool, ' ' order by p.place) from queue_pool p"        \
-  " where p.project = q.project and p.queue = q.name), '')"
 std::vector<std::string> SplitNames(const std::string& text) {
   std::vector<std::string> names;
   std::size_t begin = 0;
@@ -61,19 +28,6 @@ std::string JoinNames(const std::vector<std::string>& names) {
   std::string text;
   for (const std::string& name : names) text.append(text.empty() ? "" : " ").append(name);
   return text;
-}
-
-Queue ReadQueue(Row& row) {
-  Queue queue;
-  queue.name = row.Text();
-  queue.priority = row.Int();
-  queue.share = row.Int();
-  if (const std::int64_t most = row.Big(); most >= 0) queue.limits.machines = most;
-  if (const std::int64_t most = row.Big(); most >= 0) queue.limits.cost_an_hour = Money{most};
-  if (const std::int64_t most = row.Big(); most >= 0) queue.limits.running = most;
-  queue.disabled = row.Flag();
-  queue.pools = SplitNames(row.Text());
-  return queue;
 }
 
 const Statement kSetMachines{
@@ -98,6 +52,9 @@ const Statement kQueueOfPool{"queue_of_pool",
 const Statement kSessionOfPool{"session_of_pool",
                                "select machine from agent_session"
                                " where project = $1 and pool = $2 and state < 2 limit 1"};
+const Statement kMachineOfPool{"machine_of_pool",
+                               "select name from machine where project = $1 and pool = $2"
+                               " and state < 4 limit 1"};
 const Statement kTokenOfPool{"token_of_pool",
                              "select name from token where kind = 1 and project = $1 and pool = $2"
                              " and revoked_at is null and expires_at > clock_timestamp() limit 1"};
@@ -181,6 +138,43 @@ std::optional<std::string> MissingPool(const Queue& queue, const Rows& found) {
 
 }  // namespace
 
+PoolSettings ReadSettings(Row& row) {
+  PoolSettings settings;
+  settings.pool = ReadPool(row);
+  PoolMachines& machines = settings.machines;
+  machines.provider = row.Text();
+  machines.shape.millicpus = row.Big();
+  machines.shape.memory_bytes = row.Big();
+  machines.shape.devices = ParseDevices(row.Text()).value_or(Devices{});
+  machines.spot = row.Flag();
+  machines.price = {row.Big()};
+  machines.on_demand = {row.Big()};
+  machines.min = row.Big();
+  machines.max = row.Big();
+  machines.unit = static_cast<SizeUnit>(row.Int());
+  if (const std::int32_t percent = row.Int(); percent >= 0) machines.max_price = percent;
+  machines.idle = Duration(row.Big());
+  machines.boot_limit = Duration(row.Big());
+  machines.labels = ParseLabels(row.Text());
+  machines.steps = ParseSteps(row.Text());
+  machines.disabled = row.Flag();
+  machines.options = row.Text();
+  return settings;
+}
+
+Queue ReadQueue(Row& row) {
+  Queue queue;
+  queue.name = row.Text();
+  queue.priority = row.Int();
+  queue.share = row.Int();
+  if (const std::int64_t most = row.Big(); most >= 0) queue.limits.machines = most;
+  if (const std::int64_t most = row.Big(); most >= 0) queue.limits.cost_an_hour = Money{most};
+  if (const std::int64_t most = row.Big(); most >= 0) queue.limits.running = most;
+  queue.disabled = row.Flag();
+  queue.pools = SplitNames(row.Text());
+  return queue;
+}
+
 // --- pools ---
 
 Result<PoolSettings> PostgresStore::SetMachines(const std::string& project, const std::string& pool,
@@ -214,9 +208,10 @@ Result<void> PostgresStore::DropPool(const std::string& project, const std::stri
     transaction.Send(kQueueOfPool, its);
     transaction.Send(kSessionOfPool, its);
     transaction.Send(kTokenOfPool, its);
+    transaction.Send(kMachineOfPool, its);
     TIDEMILL_TRY(const std::vector<Rows> holds, transaction.Flush());
     if (!holds[0].empty()) return PoolOfQueue(pool, holds[0][0].Text());
-    if (!holds[1].empty()) return PoolHasMachines(pool);
+    if (!holds[1].empty() || !holds[3].empty()) return PoolHasMachines(pool);
     if (!holds[2].empty()) return PoolHasTokens(pool);
     transaction.Send(kDropPool, its);
     TIDEMILL_TRY_VOID(transaction.Commit());

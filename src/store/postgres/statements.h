@@ -16,6 +16,7 @@ extern const Statement kReadLeases;
 extern const Statement kLockLeases;
 extern const Statement kTakenReports;
 extern const Statement kFindFree;
+extern const Statement kFindWorn;
 extern const Statement kAnyFreeBut;
 extern const Statement kReadTries;
 extern const Statement kFindDue;
@@ -32,5 +33,7 @@ extern const Statement kListOpenReports;
 extern const Statement kLockLeasesOfSessions;
 extern const Statement kLockExpired;
 extern const Statement kLockToRoll;
+extern const Statement kSnapshotJobs;
+extern const Statement kSnapshotMachines;
 
 }  // namespace tidemill

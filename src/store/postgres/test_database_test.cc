@@ -87,6 +87,8 @@ void TestDatabase::Clean() {
       " delete from queue;"
       " delete from pool; delete from project where name <> 'default';"
       " insert into pool (project, name) values ('default', 'default');"
+      " delete from plan; delete from spend;"
+      " update leader set epoch = 0, holder = '', until = 'epoch', plan_seq = 0;"
       " update change set seq = 0; alter table job alter column job_id restart with 1");
 }
 

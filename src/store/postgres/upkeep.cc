@@ -38,9 +38,15 @@ const Statement kDropSessions{"drop_sessions",
                               "delete from agent_session where state = 2"
                               " and ended_at < clock_timestamp() - $1 * interval '1 us'"};
 
+const Statement kDropMachines{
+    "drop_machines",
+    "delete from machine where state = 4 and since < clock_timestamp() - $1 * interval '1 us'"
+    " and put_down_until >= since"};
+
 const Statement kReadChange{
     "read_change",
-    "select c.seq, clock_timestamp(), coalesce(f.job_id, 0) from change c left join"
+    "select c.seq, clock_timestamp(), p.plan_seq, coalesce(f.job_id, 0) from leader p, change c"
+    " left join"
     " (select job_id from followed where until > clock_timestamp() order by job_id limit $1) f"
     " on true"};
 const Statement kFollow{"follow",
@@ -160,6 +166,7 @@ Result<std::int64_t> PostgresStore::DropStale(Duration age) {
     transaction.Send(kDropDrafts, Params().Big(age.count()));
     transaction.Send(kDropSessions, Params().Big(age.count()));
     transaction.Send(kDropFollowed);
+    transaction.Send(kDropMachines, Params().Big(age.count()));
     TIDEMILL_TRY(const std::vector<Rows> answers, transaction.Commit());
     return answers[0].touched() + answers[1].touched();
   });
@@ -172,6 +179,7 @@ Result<ChangeMark> PostgresStore::ReadChange() {
     Row row = rows[i];
     mark.seq = row.Big();
     mark.clock_us = row.Time();
+    mark.plan_seq = row.Big();
     if (const JobId job{row.Big()}; job.number != 0) mark.followed.push_back(job);
   }
   return mark;

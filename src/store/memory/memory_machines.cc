@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: Apache-2.0
+// Machines from their order to their end.
+#include <algorithm>
+#include <tuple>
+
+#include "store/memory/memory_store.h"
+
+namespace tidemill {
+namespace {
+
+// See JobRow::served_us.
+constexpr std::int64_t kServedEveryUs = 60'000'000;
+
+}  // namespace
+
+bool MemoryStore::HasLease(SessionId session) const {
+  return std::any_of(leases_.begin(), leases_.end(),
+                     [session](const auto& entry) { return entry.second.session == session; });
+}
+
+// One SeeMachines, step by step in the order in which they are called.
+class MemoryStore::MachineWatch {
+ public:
+  explicit MachineWatch(MemoryStore& store) : store_(store), now_(store.Now()) {
+    for (auto& [id, row] : store.sessions_) {
+      const Session& session = row.session;
+      // Of two of a machine the one that was joined over has no token.
+      if (session.state == SessionState::kDead || row.token.empty()) continue;
+      live_[{session.project, session.pool, session.machine}] = &row;
+    }
+  }
+
+  // One that its provider has was made, also if it has joined or ended since.
+  void Made(const ProviderSight& sight) {
+    MachineRow* const row = Ordered(sight);
+    if (row == nullptr || row->billed_from != TimePoint{}) return;
+    row->billed_from = row->put_down_until = sight.since;
+    if (row->state == MachineState::kOrdered) Enter(*row, MachineState::kBooting, now_);
+  }
+
+  // Drained and started again it is a new one: a machine never goes back.
+  void StrangersGone() {
+    for (auto& [key, row] : store_.machine_rows_) {
+      if (row.ordered || row.state == MachineState::kGone) continue;
+      const SessionRow* const live = LiveOf(key, row);
+      const bool drains = row.state == MachineState::kDraining;
+      if (live != nullptr && (!drains || live->session.id == row.session)) continue;
+      Enter(row, MachineState::kGone, std::max(EndOf(row), row.put_down_until));
+    }
+  }
+
+  void Joined() {
+    for (auto& [key, row] : store_.machine_rows_) {
+      const SessionRow* const live = LiveOf(key, row);
+      if (live == nullptr || row.state == MachineState::kGone) continue;
+      const MachineState state = StateBy(*live);
+      if (row.session == live->session.id && row.state >= state) continue;
+      row.session = live->session.id;
+      if (!row.joined) row.joined = JoinedAt(*live);
+      if (row.state < state) Enter(row, state, now_);
+      store_.pool_marks_[{key.project, key.pool}].never_joined = 0;
+    }
+  }
+
+  void Ended(const ProviderSight& sight) {
+    MachineRow* const row = Ordered(sight);
+    if (row == nullptr || !sight.ended) return;
+    Enter(*row, MachineState::kGone, std::max(*sight.ended, row->put_down_until + Duration(1)));
+    if (!row->joined) ++store_.pool_marks_[{sight.key.project, sight.key.pool}].never_joined;
+  }
+
+  // An ordered machine that has ended may leave a session for a while, which is no new machine.
+  void Strangers() {
+    std::set<NameKey> known;
+    std::map<PoolKey, std::int64_t> lowest;
+    for (const auto& [key, row] : store_.machine_rows_) {
+      if (row.ordered || row.state != MachineState::kGone) known.insert(NameOf(key, row));
+      std::int64_t& low = lowest[{key.project, key.pool}];
+      low = std::min(low, key.number);
+    }
+    for (const auto& [name, live] : live_) {
+      const auto& [project, pool, machine] = name;
+      const auto found = store_.pools_.find({project, pool});
+      if (known.contains(name) || found == store_.pools_.end()) continue;
+      MachineRow& row = store_.machine_rows_[{project, pool, --lowest[{project, pool}]}];
+      row.name = machine;
+      Enter(row, StateBy(*live), now_);
+      row.price = store_.SettingsOf(found->second).machines.price;
+      row.billed_from = row.put_down_until = JoinedAt(*live);
+      row.joined = JoinedAt(*live);
+      row.session = live->session.id;
+    }
+  }
+
+  // An agent that was made anew on a machine that drains drains too.
+  void DrainAgain() {
+    for (auto& [key, row] : store_.machine_rows_) {
+      if (row.state != MachineState::kDraining) continue;
+      const auto found = store_.sessions_.find(row.session);
+      if (found == store_.sessions_.end()) continue;
+      SessionState& state = found->second.session.state;
+      if (state == SessionState::kAlive) state = SessionState::kDraining;
+    }
+  }
+
+  void Idle() {
+    for (auto& [key, row] : store_.machine_rows_) {
+      if (row.state != MachineState::kJoined && row.state != MachineState::kDraining) continue;
+      if (store_.HasLease(row.session)) {
+        row.idle_since.reset();
+      } else if (!row.idle_since) {
+        row.idle_since = EndOf(row);
+      }
+    }
+  }
+
+  void Served() {
+    const std::int64_t now_us = store_.clock_us_();
+    for (const auto& [id, lease] : store_.leases_) {
+      JobRow& row = store_.jobs_.at(lease.chunk.job);
+      if (row.served_us < now_us - kServedEveryUs) row.served_us = now_us;
+    }
+  }
+
+ private:
+  using NameKey = std::tuple<std::string, std::string, std::string>;  // project, pool, machine
+
+  static NameKey NameOf(const MachineKey& key, const MachineRow& row) {
+    return {key.project, key.pool, row.name};
+  }
+  static void Enter(MachineRow& row, MachineState state, TimePoint at) {
+    row.state = state;
+    row.since = at;
+  }
+  static TimePoint JoinedAt(const SessionRow& row) { return TimePoint(Duration(row.joined_us)); }
+  static MachineState StateBy(const SessionRow& row) {
+    return row.session.state == SessionState::kAlive ? MachineState::kJoined
+                                                     : MachineState::kDraining;
+  }
+  MachineRow* Ordered(const ProviderSight& sight) {
+    const auto found = store_.machine_rows_.find(sight.key);
+    if (found == store_.machine_rows_.end() || !found->second.ordered) return nullptr;
+    return found->second.state == MachineState::kGone ? nullptr : &found->second;
+  }
+  const SessionRow* LiveOf(const MachineKey& key, const MachineRow& row) const {
+    const auto found = live_.find(NameOf(key, row));
+    return found == live_.end() ? nullptr : found->second;
+  }
+  // When its session ended; now, if that is not known.
+  TimePoint EndOf(const MachineRow& row) const {
+    const auto found = store_.sessions_.find(row.session);
+    const bool dead =
+        found != store_.sessions_.end() && found->second.session.state == SessionState::kDead;
+    return dead ? TimePoint(Duration(found->second.dead_us)) : now_;
+  }
+
+  MemoryStore& store_;
+  const TimePoint now_;
+  std::map<NameKey, const SessionRow*> live_;
+};
+
+Result<void> MemoryStore::SeeMachines(const std::vector<ProviderSight>& seen) {
+  const std::lock_guard lock(mutex_);
+  MachineWatch watch(*this);
+  for (const ProviderSight& sight : seen) watch.Made(sight);
+  watch.StrangersGone();
+  watch.Joined();
+  for (const ProviderSight& sight : seen) watch.Ended(sight);
+  watch.Strangers();
+  watch.DrainAgain();
+  watch.Idle();
+  watch.Served();
+  return {};
+}
+
+Result<std::vector<MachineKey>> MemoryStore::OrderMachines(const std::string& project,
+                                                           const std::string& pool,
+                                                           std::int64_t first, std::int64_t count,
+                                                           Money price) {
+  const std::lock_guard lock(mutex_);
+  std::vector<MachineKey> made;
+  if (!pools_.contains({project, pool})) return made;
+  std::set<std::string> names;
+  for (const auto& [key, row] : machine_rows_) {
+    const bool here = key.project == project && key.pool == pool;
+    if (here && row.state != MachineState::kGone) names.insert(row.name);
+  }
+  std::int64_t& next = pool_marks_[{project, pool}].next_number;
+  for (std::int64_t number = std::max(first, next); number < first + count; ++number) {
+    const std::string name = pool + "-" + std::to_string(number);
+    if (names.contains(name)) continue;
+    made.push_back({project, pool, number});
+    machine_rows_[made.back()] = {.name = name, .since = Now(), .price = price, .ordered = true};
+  }
+  next = std::max(next, first + count);
+  return made;
+}
+
+Result<void> MemoryStore::DrainMachine(const MachineKey& key) {
+  const std::lock_guard lock(mutex_);
+  const auto found = machine_rows_.find(key);
+  if (found == machine_rows_.end() || found->second.state != MachineState::kJoined) return {};
+  found->second.state = MachineState::kDraining;
+  found->second.since = Now();
+  const auto session = sessions_.find(found->second.session);
+  if (session == sessions_.end()) return {};
+  SessionState& state = session->second.session.state;
+  if (state == SessionState::kAlive) state = SessionState::kDraining;
+  return {};
+}
+
+Result<bool> MemoryStore::EndMachine(const MachineKey& key, MachineState seen) {
+  const std::lock_guard lock(mutex_);
+  const auto found = machine_rows_.find(key);
+  if (found == machine_rows_.end() || found->second.state != seen) return false;
+  if (seen == MachineState::kGone) return false;
+  // One that has joined meanwhile is no longer as it was seen, whatever its row says.
+  for (const auto& [id, row] : sessions_) {
+    const Session& session = row.session;
+    const bool its = session.state != SessionState::kDead && session.project == key.project &&
+                     session.pool == key.pool && session.machine == found->second.name;
+    if (its && (seen < MachineState::kJoined || HasLease(id))) return false;
+  }
+  found->second.ending = true;
+  return true;
+}
+
+Result<void> MemoryStore::DropOrder(const MachineKey& key) {
+  const std::lock_guard lock(mutex_);
+  const auto found = machine_rows_.find(key);
+  if (found == machine_rows_.end()) return {};
+  MachineRow& row = found->second;
+  if (row.state != MachineState::kOrdered || row.billed_from != TimePoint{}) return {};
+  row.state = MachineState::kGone;
+  row.since = row.put_down_until = Now();
+  return {};
+}
+
+Result<void> MemoryStore::SetProviderWord(const std::string& project, const std::string& pool,
+                                          const ProviderWord& word) {
+  const std::lock_guard lock(mutex_);
+  if (pools_.contains({project, pool})) pool_marks_[{project, pool}].word = word;
+  return {};
+}
+
+Result<void> MemoryStore::ForgiveNeverJoined(const std::string& project, const std::string& pool) {
+  const std::lock_guard lock(mutex_);
+  if (pools_.contains({project, pool})) pool_marks_[{project, pool}].never_joined = 0;
+  return {};
+}
+
+}  // namespace tidemill
