@@ -31,7 +31,7 @@ void JobBoard::SetJobs(std::vector<BoardJob> jobs) {
     jobs_.push_back({std::move(job), time, false});
   }
   left_.clear();
-  for (auto& [id, entry] : before) left_.push_back(std::move(entry.job));
+  for (auto& [id, entry] : before) left_.push_back(std::move(entry));
   cursors_.clear();
 }
 
@@ -69,14 +69,29 @@ void JobBoard::RaiseMemory(JobId id, std::int64_t bytes) {
   entry->job.resources.memory_bytes = std::max(entry->job.resources.memory_bytes, bytes);
 }
 
-const BoardJob* JobBoard::FindJob(JobId id) const {
-  for (const Entry& entry : jobs_) {
-    if (entry.job.id == id) return &entry.job;
-  }
-  for (const BoardJob& job : left_) {
-    if (job.id == id) return &job;
+const JobBoard::Entry* JobBoard::FindAny(JobId id) const {
+  for (const auto* entries : {&jobs_, &left_}) {
+    for (const Entry& entry : *entries) {
+      if (entry.job.id == id) return &entry;
+    }
   }
   return nullptr;
+}
+
+const BoardJob* JobBoard::FindJob(JobId id) const {
+  const Entry* entry = FindAny(id);
+  return entry == nullptr ? nullptr : &entry->job;
+}
+
+std::optional<double> JobBoard::ItemMs(JobId id) const {
+  const Entry* entry = FindAny(id);
+  return entry == nullptr ? std::nullopt : entry->time.Mean();
+}
+
+bool JobBoard::HasFree(JobId id) const {
+  return std::any_of(jobs_.begin(), jobs_.end(), [id](const Entry& entry) {
+    return entry.job.id == id && !entry.dry && entry.job.free_items > 0;
+  });
 }
 
 // One whose count has run out may still have something: the count is as old as the last look.
@@ -84,9 +99,11 @@ bool JobBoard::IsFor(const Entry& entry, const std::string& project) {
   return !entry.dry && (project.empty() || entry.job.project == project);
 }
 
-bool JobBoard::Fits(const std::string& project, const Resources& free) const {
+bool JobBoard::Fits(const AgentPlace& agent, const Resources& free) const {
   return std::any_of(jobs_.begin(), jobs_.end(), [&](const Entry& entry) {
-    return IsFor(entry, project) && SlotsIn(free, entry.job.resources) > 0;
+    if (!IsFor(entry, agent.project)) return false;
+    if (agent.project.empty()) return SlotsIn(free, entry.job.resources) > 0;
+    return book_.SlotsFor(agent, entry.job.id, entry.job.resources, free) > 0;
   });
 }
 
@@ -95,25 +112,33 @@ bool JobBoard::HasWork(const std::string& project) const {
                      [&](const Entry& entry) { return IsFor(entry, project); });
 }
 
-std::vector<Ask> JobBoard::AsksFor(const std::string& project, const Resources& free,
+std::vector<Ask> JobBoard::AsksFor(const AgentPlace& agent, const Resources& free,
                                    std::int64_t agents, Random& random) {
   std::vector<Ask> asks;
-  if (jobs_.empty()) return asks;
+  if (jobs_.empty() || (book_.in_force() && agent.project.empty())) return asks;
   const std::size_t first = turn_++;
   for (std::size_t n = 0; n < jobs_.size() && asks.size() < limits::kAsksPerSync; ++n) {
     const Entry& entry = jobs_[(first + n) % jobs_.size()];
-    if (!IsFor(entry, project)) continue;
+    if (!IsFor(entry, agent.project)) continue;
     const BoardJob& job = entry.job;
     // Of a job on trial one item a slot, however short they are: if all are going to fail, few have
     // when that is known.
     const std::optional<double> item_ms = job.trial > 0 ? std::nullopt : entry.time.Mean();
-    const int items = LeaseItems({.slots = SlotsIn(free, job.resources),
-                                  .item_ms = item_ms,
-                                  .free_items = job.free_items,
-                                  .agents = agents});
+    book_.NoteHeldBack(agent, job.id, job.resources, free);
+    const auto [slots, whole] = book_.AllowedFor(agent, job.id, job.resources, free);
+    int items = LeaseItems(
+        {.slots = slots, .item_ms = item_ms, .free_items = job.free_items, .agents = agents});
+    if (!whole) items = static_cast<int>(std::min<std::int64_t>(items, slots));
     if (items == 0) continue;
-    asks.push_back(
-        {job.id, items, random.NewId<LeaseId>(), job.resources.memory_bytes, free.memory_bytes});
+    book_.Book(agent, job.id, job.resources, std::min<std::int64_t>(items, slots));
+    Ask ask{job.id, items, random.NewId<LeaseId>(), job.resources.memory_bytes, free.memory_bytes};
+    const PlanBook::WornHere worn = book_.WornIn(agent.pool, job.id);
+    if (worn == PlanBook::WornHere::kNot) ask.worn = WornItems::kNot;
+    if (worn == PlanBook::WornHere::kFirst) {
+      asks.push_back(
+          {job.id, 1, random.NewId<LeaseId>(), ask.memory_bytes, ask.room_bytes, WornItems::kOnly});
+    }
+    asks.push_back(ask);
   }
   return asks;
 }

@@ -3,11 +3,13 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "base/random.h"
+#include "lease/plan_book.h"
 #include "lease/size.h"
 #include "model/exchange.h"
 #include "model/job.h"
@@ -25,7 +27,8 @@ struct BoardJob {
 };
 
 // What a server knows of the work there is, and so what it asks of the store for an agent. All of
-// it is a hint: the store grants what is really free. Jobs take turns, one sync each.
+// it is a hint: the store grants what is really free. Jobs take turns, one sync each, inside the
+// plan if there is one.
 class JobBoard {
  public:
   // The jobs that have free items now, oldest first; all others leave the board. Cursors go back to
@@ -45,14 +48,20 @@ class JobBoard {
   // kept of jobs that are not here, nor of other projects'.
   void Measure(const std::string& project, JobId id, std::int64_t items, std::int64_t run_ms);
 
-  // Whether an agent of the project with so much room could be given something. A project that is
-  // not known yet is empty: the store grants nothing of another one.
-  bool Fits(const std::string& project, const Resources& free) const;
+  // Whether an agent with so much room could be given something. Of an agent whose project is not
+  // known yet any: the store grants nothing of another one.
+  bool Fits(const AgentPlace& agent, const Resources& free) const;
   // The same of an agent of which nobody knows what room it has.
   bool HasWork(const std::string& project) const;
-  // The jobs to try for it, in turn.
-  std::vector<Ask> AsksFor(const std::string& project, const Resources& free, std::int64_t agents,
+  // The jobs to try for it, in turn; they are booked until its sync is over. Nothing for an agent
+  // that nobody knows, while a plan is in force: it belongs to the pool.
+  std::vector<Ask> AsksFor(const AgentPlace& agent, const Resources& free, std::int64_t agents,
                            Random& random);
+  PlanBook& book() { return book_; }
+  // How long an item of the job takes, if it was here lately and that is known.
+  std::optional<double> ItemMs(JobId id) const;
+  // Whether something of it is free, as far as is known.
+  bool HasFree(JobId id) const;
   // Where the store should look for free chunks of the job first.
   std::int32_t cursor(JobId id) const;
   // Of all jobs that are not dry: no more agents than this could get something.
@@ -65,10 +74,12 @@ class JobBoard {
     bool dry = false;
   };
   Entry* Find(JobId id);
+  const Entry* FindAny(JobId id) const;
   static bool IsFor(const Entry& entry, const std::string& project);
 
   std::vector<Entry> jobs_;
-  std::vector<BoardJob> left_;  // those that the last SetJobs took away
+  std::vector<Entry> left_;  // those that the last SetJobs took away
+  PlanBook book_;
   std::set<JobId> passed_;
   std::size_t turn_ = 0;
   std::map<JobId, std::int32_t> cursors_;

@@ -29,7 +29,7 @@ BoardJob OnTrial(std::int64_t number, int trial) {
 
 class JobBoardTest : public ::testing::Test {
  protected:
-  std::vector<Ask> Asks() { return board_.AsksFor("p", kFourCpus, 1, random_); }
+  std::vector<Ask> Asks() { return board_.AsksFor({.project = "p"}, kFourCpus, 1, random_); }
 
   SeededRandom random_{1};
   JobBoard board_;
@@ -37,7 +37,7 @@ class JobBoardTest : public ::testing::Test {
 
 TEST_F(JobBoardTest, AsksForNothingWhenThereIsNothing) {
   EXPECT_TRUE(Asks().empty());
-  EXPECT_FALSE(board_.Fits("p", kFourCpus));
+  EXPECT_FALSE(board_.Fits({.project = "p"}, kFourCpus));
 }
 
 TEST_F(JobBoardTest, LetsJobsTakeTurns) {
@@ -67,11 +67,11 @@ TEST_F(JobBoardTest, PassesOverJobsThatDoNotFit) {
 TEST_F(JobBoardTest, DoesNotAskForADryJobBeforeTheNextLook) {
   board_.SetJobs({JobWith(1, 100)});
   board_.MarkDry(JobId{1});
-  EXPECT_FALSE(board_.Fits("p", kFourCpus));
+  EXPECT_FALSE(board_.Fits({.project = "p"}, kFourCpus));
   EXPECT_TRUE(Asks().empty());
   EXPECT_EQ(board_.free_items(), 0);
   board_.SetJobs({JobWith(1, 100)});
-  EXPECT_TRUE(board_.Fits("p", kFourCpus));
+  EXPECT_TRUE(board_.Fits({.project = "p"}, kFourCpus));
 }
 
 TEST_F(JobBoardTest, SizesLeasesByWhatItemsHaveTaken) {
@@ -134,7 +134,7 @@ TEST_F(JobBoardTest, PassesOverJobsWhoseDevicesAreNotThere) {
   EXPECT_FALSE(board_.HasWork("q"));
   Resources free = kFourCpus;
   free.devices = {{"gpu", 5}};
-  EXPECT_EQ(board_.AsksFor("p", free, 1, random_).at(0).max_items, 2);
+  EXPECT_EQ(board_.AsksFor({.project = "p"}, free, 1, random_).at(0).max_items, 2);
 }
 
 TEST_F(JobBoardTest, OfAJobOnTrialASlotHasOneItemHoweverShortTheyAre) {
@@ -171,6 +171,28 @@ TEST_F(JobBoardTest, GivesEveryAskALeaseIdOfItsOwn) {
     for (const Ask& ask : Asks()) ids.insert(ask.lease);
   }
   EXPECT_EQ(ids.size(), 100u);
+}
+
+TEST_F(JobBoardTest, ItemsThatWereInterruptedOftenGoWhereThePlanHasSlotsForThem) {
+  board_.SetJobs({JobWith(1, 100)});
+  PlanInForce plan;
+  plan.plans["p"].rows = {{{1}, "spot", 4, 0}, {{1}, "dear", 4, 2}};
+  const auto facts = [](JobId) { return PlanBook::JobFacts{kOneCpu}; };
+  board_.book().Set(plan, board_.book().BeginLook(), facts);
+  const auto worn = [this](std::uint64_t agent, const char* pool) {
+    std::vector<WornItems> kinds;
+    for (const Ask& ask :
+         board_.AsksFor({{0, agent}, "p", pool, "m", kFourCpus}, kFourCpus, 1, random_)) {
+      kinds.push_back(ask.worn);
+    }
+    return kinds;
+  };
+  EXPECT_EQ(worn(1, "spot"), (std::vector<WornItems>{WornItems::kNot}));
+  EXPECT_EQ(worn(2, "dear"), (std::vector<WornItems>{WornItems::kOnly, WornItems::kAlso}));
+  plan.plans["p"].rows = {{{1}, "spot", 4, 0}};
+  board_.book().Set(plan, board_.book().BeginLook(), facts);
+  board_.book().Unbook({0, 1});
+  EXPECT_EQ(worn(3, "spot"), (std::vector<WornItems>{WornItems::kAlso}));
 }
 
 }  // namespace
