@@ -11,11 +11,14 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -33,6 +36,7 @@
 #include "net/thread_pool.h"
 #include "net/tls.h"
 #include "objects/open.h"
+#include "provider/local/local_provider.h"
 #include "registry/registries.h"
 #include "server/http/listen.h"
 #include "server/http/service.h"
@@ -66,6 +70,10 @@ struct Flags {
   std::vector<std::string> registries;
   std::string registry_lookups = "public";
   std::string objects;
+  std::string machines;         // the folder of the local provider; empty: there is none
+  std::string machine_program;  // the agent that its machines run
+  std::vector<std::string> machine_servers;  // where they find one
+  std::string machine_ca;
   TokenFlags token;
   int session_seconds = 60;
   int connections = 6;
@@ -174,6 +182,27 @@ auto FinderOf(Registries& registries) {
   };
 }
 
+// Machines of pools with provider `local`; null: there are none.
+std::unique_ptr<LocalProvider> LocalMachines(const Flags& flags, Loop& loop, Worker& worker) {
+  if (flags.machines.empty()) return nullptr;
+  LocalOptions options;
+  options.folder = flags.machines;
+  options.agent_program = flags.machine_program;
+  if (options.agent_program.empty()) {
+    std::error_code none;
+    options.agent_program =
+        std::filesystem::read_symlink("/proc/self/exe", none).parent_path() / "tidemill-agent";
+  }
+  options.servers = flags.machine_servers;
+  options.ca = flags.machine_ca;
+  return std::make_unique<LocalProvider>(loop, worker, std::move(options));
+}
+
+std::map<std::string, Provider*> ProvidersOf(LocalProvider* local) {
+  if (local == nullptr) return {};
+  return {{"local", local}};
+}
+
 int Serve(const Flags& flags) {
   auto listen = ParseListen(flags.listen);
   if (!listen) {
@@ -202,12 +231,15 @@ int Serve(const Flags& flags) {
   ThreadPool exchange_pool(loop, limits.batches_in_flight);
   ThreadPool pool(loop, flags.connections - limits.batches_in_flight);
   limits.session_life = std::chrono::seconds(flags.session_seconds);
-  Server server({loop, pool, exchange_pool, store, store, random, log}, limits);
+  ThreadPool machines_pool(loop, 1);  // apart from the database's: it waits for disks
+  const std::unique_ptr<LocalProvider> local = LocalMachines(flags, loop, machines_pool);
+  const ServerDeps deps{loop, pool,   exchange_pool,           store, store, random,
+                        log,  &store, ProvidersOf(local.get())};
+  Server server(deps, limits);
   ServiceOptions options =
       OptionsOf(flags, *std::move(listen), *std::move(tls), *std::move(keys), limits);
   const CloudWorld world = SystemWorld();
-  // Apart from the database's: a search takes a processor for a while.
-  ThreadPool logs_pool(loop, 2);
+  ThreadPool logs_pool(loop, 2);  // apart from the database's: a search takes a processor
   ObjectStores objects({loop, logs_pool, random, world});
   if (!flags.objects.empty()) {
     if (const auto found = objects.Find(flags.objects); !found) {
@@ -364,6 +396,27 @@ void AddRegistryFlags(CLI::App* serve, Flags& flags) {
       ->capture_default_str();
 }
 
+void AddMachineFlags(CLI::App* serve, Flags& flags) {
+  auto* const folder =
+      serve
+          ->add_option("--machines", flags.machines,
+                       "Pools with provider local: their machines are agents on this one, in this "
+                       "folder")
+          ->type_name("FOLDER");
+  auto* const servers = serve
+                            ->add_option("--machine-server", flags.machine_servers,
+                                         "Where they find a server; may be said again")
+                            ->type_name("URL")
+                            ->allow_extra_args(false);
+  folder->needs(servers);
+  serve
+      ->add_option("--machine-program", flags.machine_program,
+                   "What they run; else tidemill-agent beside this program")
+      ->type_name("FILE");
+  serve->add_option("--machine-ca", flags.machine_ca, "Who vouches for --machine-server")
+      ->type_name("FILE");
+}
+
 int Main(int argc, char** argv) {
   // A crash must not write tokens and keys to a disk.
   prctl(PR_SET_DUMPABLE, 0);
@@ -396,6 +449,7 @@ int Main(int argc, char** argv) {
       ->check(CLI::Range(3, 100))
       ->capture_default_str();
   AddRegistryFlags(serve, flags);
+  AddMachineFlags(serve, flags);
   serve
       ->add_option("--secret-keys", flags.secret_keys,
                    "The keys that seal secrets; make one with: tidemill-server secret-key")

@@ -2,8 +2,10 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
+#include <string>
 #include <utility>
 
 #include "base/limits.h"
@@ -11,6 +13,7 @@
 #include "base/loop.h"
 #include "base/random.h"
 #include "base/result.h"
+#include "provider/provider.h"
 #include "store/access_store.h"
 #include "store/plan_store.h"
 #include "store/store.h"
@@ -29,6 +32,8 @@ struct ServerDeps {
   Log& log;
   // On the workers only, too. Null: nobody plans, and jobs take turns.
   PlanStore* plans = nullptr;
+  // By the names that pools have for them. A pool with another provider gets no machines.
+  std::map<std::string, Provider*> providers = {};
 };
 
 // An answer that comes later, on the loop thread, once.

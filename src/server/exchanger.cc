@@ -57,7 +57,12 @@ void Exchanger::Sync(SyncRequest request, Reply<SyncResult> reply) {
 
 bool Exchanger::IsUrgent(const SyncRequest& request) const {
   return request.leaving || !request.settlements.empty() || !request.troubles.empty() ||
-         board_.Fits({}, request.free);
+         board_.Fits(PlaceOf(request.session), request.free);
+}
+
+AgentPlace Exchanger::PlaceOf(SessionId session) const {
+  const Agent* const agent = FindAgent(session);
+  return agent == nullptr ? AgentPlace{.session = session} : agent->place;
 }
 
 // The earliest wish counts.
@@ -101,7 +106,6 @@ Exchange Exchanger::ExchangeOf(const Batch& batch) {
   for (const Pending& pending : batch) {
     const SyncRequest& request = pending.request;
     SyncOrder& order = exchange.syncs.emplace_back();
-    const Agent* const agent = FindAgent(request.session);
     order.session = request.session;
     order.token = request.token;
     order.spare = SpareFor(request.session);
@@ -114,8 +118,7 @@ Exchange Exchanger::ExchangeOf(const Batch& batch) {
     order.troubles = request.troubles;
     order.leaving = request.leaving;
     if (request.leaving) continue;
-    order.asks = board_.AsksFor(agent == nullptr ? std::string() : agent->project, request.free,
-                                agents(), deps_.random);
+    order.asks = board_.AsksFor(PlaceOf(request.session), request.free, agents(), deps_.random);
     for (const Ask& ask : order.asks) exchange.cursors[ask.job] = board_.cursor(ask.job);
   }
   return exchange;
@@ -165,7 +168,10 @@ void Exchanger::Finish(Batch batch, Result<ExchangeResult> result) {
     } else {
       events_.unheard();
     }
-    for (Pending& pending : batch) pending.reply(tl::unexpected(result.error()));
+    for (Pending& pending : batch) {
+      board_.book().Unbook(pending.request.session);
+      pending.reply(tl::unexpected(result.error()));
+    }
     return;
   }
   TIDEMILL_CHECK(result->syncs.size() == batch.size());
@@ -173,6 +179,7 @@ void Exchanger::Finish(Batch batch, Result<ExchangeResult> result) {
   for (std::size_t i = 0; i < batch.size(); ++i) {
     SyncResult& sync = result->syncs[i];
     if (sync.lost) {
+      board_.book().Unbook(batch[i].request.session);
       Forget(batch[i].request);
       batch[i].reply(Fail(Code::kLost, "this session has ended; drop its work and join again"));
       continue;
@@ -191,6 +198,7 @@ void Exchanger::Learn(const Batch& batch, const ExchangeResult& result) {
   for (std::size_t i = 0; i < batch.size(); ++i) {
     if (result.syncs[i].lost) continue;
     LearnPass(batch[i].request, result.syncs[i]);
+    board_.book().Settle(PlaceOf(batch[i].request.session), result.syncs[i].owed);
     for (const Measured& measured : batch[i].request.measured) {
       board_.Measure(result.syncs[i].project, measured.job, measured.items, measured.run_ms);
     }
@@ -201,6 +209,7 @@ void Exchanger::Learn(const Batch& batch, const ExchangeResult& result) {
       board_.Granted(grant.lease.chunk.job, grant.lease.mine.Count());
     }
   }
+  if (board_.book().TakeHeldBack()) events_.unbooked();
   if (!result.freed.empty()) events_.freed(result.freed);
   if (!result.chunk_done.empty()) events_.chunk_done(result.chunk_done);
   if (!result.troubles.empty()) LearnTroubles(batch, result);
@@ -221,7 +230,10 @@ void Exchanger::LearnTroubles(const Batch& batch, const ExchangeResult& result) 
 }
 
 void Exchanger::LearnPass(const SyncRequest& request, const SyncResult& result) {
-  Know({request.session, request.token}, result.project);
+  const bool unasked = PlaceOf(request.session).project.empty();
+  Know({request.session, request.token},
+       {request.session, result.project, result.pool, result.machine, result.shape});
+  agents_[request.session].unasked = unasked && board_.book().in_force();
   Hear(request);
   if (result.before_from.empty()) return;
   // It may be a machine that has moved; it may be somebody who has its token.
@@ -230,9 +242,9 @@ void Exchanger::LearnPass(const SyncRequest& request, const SyncResult& result) 
                                    {"to", request.address}});
 }
 
-void Exchanger::Know(const SessionPass& pass, const std::string& project) {
+void Exchanger::Know(const SessionPass& pass, AgentPlace place) {
   Agent& agent = agents_[pass.session];
-  agent.project = project;
+  agent.place = std::move(place);
   agent.token = pass.token;
   agent.good_at = deps_.loop.Now();
   agent.heard = std::max(agent.heard, agent.good_at - limits_.session_life / 2);
@@ -254,6 +266,7 @@ void Exchanger::Hear(const SyncRequest& request) {
 void Exchanger::Forget(const SyncRequest& request) {
   const auto found = agents_.find(request.session);
   if (found == agents_.end() || found->second.token != request.token) return;
+  board_.book().Forget(request.session);
   agents_.erase(found);
   events_.forgotten(request.session);
 }

@@ -32,6 +32,8 @@ class Exchanger {
     std::function<void(SessionId, const std::vector<Trouble>&)> troubles;
     std::function<void(const SyncRequest&, const SyncResult&)> synced;
     std::function<void(SessionId)> forgotten;
+    // What was booked for some agents was not granted to them: others may have it.
+    std::function<void()> unbooked;
   };
 
   Exchanger(ServerDeps deps, const ServerLimits& limits, JobBoard& board, Events events);
@@ -46,13 +48,14 @@ class Exchanger {
   struct Agent {
     std::optional<Resources> free;  // nothing: it syncs with another server
     TimePoint heard;                // when its last sync came
-    std::string project;            // empty: nobody has told us yet
+    AgentPlace place = {};          // its project is empty: nobody has told us yet
+    bool unasked = false;           // nothing was asked for with its last sync, for that reason
     std::string token;              // the last one that was good,
     TimePoint good_at = {};         // and when that was known
     TimePoint offered = {};         // when a spare token was last sent along; zero: never
   };
   // The pass is good, says the store.
-  void Know(const SessionPass& pass, const std::string& project);
+  void Know(const SessionPass& pass, AgentPlace place);
   // Was it good less than a session's life ago?
   bool Knows(const SessionPass& pass) const;
   const Agent* FindAgent(SessionId session) const;
@@ -74,6 +77,7 @@ class Exchanger {
   using Batch = std::vector<Pending>;
 
   bool IsUrgent(const SyncRequest& request) const;
+  AgentPlace PlaceOf(SessionId session) const;
   void ScheduleFlush(Duration delay);
   void Flush();
   Batch TakeBatch();

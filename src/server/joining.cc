@@ -55,7 +55,7 @@ Result<JoinedMachine> JoinMachine(Store& store, AccessStore& access, const JoinR
     return Fail(Code::kLost, "this session has ended; join with a new one");
   }
   JoinedMachine machine;
-  machine.project = pool.project;
+  machine.session = *joined;
   machine.answer.session = joined->id;
   machine.answer.state = joined->state;
   machine.answer.heartbeat =

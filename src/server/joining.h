@@ -19,7 +19,7 @@ struct JoinTerms {
 
 struct JoinedMachine {
   Joined answer;
-  std::string project;
+  Session session;
 };
 
 // A machine joins the pool of its join token, or goes on with a session whose token it shows

@@ -45,7 +45,7 @@ class JoiningTest : public testing::Test {
 TEST_F(JoiningTest, AJoinTokenLeadsToItsPool) {
   const auto joined = Join({1, 2}, join_);
   ASSERT_TRUE(joined) << joined.error().reason;
-  EXPECT_EQ(joined->project, "vision");
+  EXPECT_EQ(joined->session.project, "vision");
   EXPECT_TRUE(joined->answer.policy.no_network);
   EXPECT_EQ(joined->answer.log_bytes, 77);
   EXPECT_EQ(joined->answer.token, last_);

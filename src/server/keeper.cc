@@ -113,9 +113,11 @@ void Keeper::Poll(std::function<void(bool)> done) {
         guard_.Heard(now, mark->clock_us);
         events_.followed(mark->followed);
         const bool changed = std::exchange(seen_change_, mark->seq) != mark->seq;
+        const bool planned = std::exchange(seen_plan_, mark->plan_seq) != mark->plan_seq;
+        if (changed) events_.changed();
         const bool in_use = events_.agents_wait() || board_.free_items() > 0;
         const bool late = in_use && now - refreshed_ >= limits_.refresh_every;
-        refresh_wanted_ |= changed || late;
+        refresh_wanted_ |= changed || planned || late;
         if (refresh_wanted_ && !refreshing_ && now >= refresh_not_before_) Refresh();
         done(false);
       });
@@ -127,25 +129,72 @@ void Keeper::Refresh() {
   refreshing_ = true;
   refresh_wanted_ = false;
   refreshed_ = deps_.loop.Now();
+  std::set<JobId> known;
+  for (const auto& [job, need] : needs_) known.insert(job);
+  const std::int64_t number = board_.book().BeginLook();
   OnStore(
-      deps_, [](Store& store) { return store.ListRunnable(kBoardJobs); },
-      [this](Result<std::vector<RunnableJob>> jobs) {
+      deps_,
+      [plans = deps_.plans, known = std::move(known)](Store& store) {
+        return TakeLook(store, plans, known);
+      },
+      [this, number](Result<Look> look) {
         const TimePoint now = deps_.loop.Now();
         refreshing_ = false;
         refresh_not_before_ = now + 9 * (now - refreshed_);
-        if (!jobs) {
+        if (!look) {
           refresh_wanted_ = true;
-          Trouble("refresh", jobs.error());
+          Trouble("refresh", look.error());
           return;
         }
-        std::vector<BoardJob> board;
-        for (const RunnableJob& job : *jobs) {
-          board.push_back({job.id, job.project, job.resources, job.free_items + job.retries_due,
-                           job.memory_max, job.trial});
-        }
-        board_.SetJobs(std::move(board));
-        if (board_.free_items() > 0) events_.new_work();
+        UseLook(*std::move(look), number);
       });
+}
+
+Result<Keeper::Look> Keeper::TakeLook(Store& store, PlanStore* plans,
+                                      const std::set<JobId>& known) {
+  Look look;
+  TIDEMILL_TRY(look.jobs, store.ListRunnable(kBoardJobs));
+  if (plans == nullptr) return look;
+  TIDEMILL_TRY(look.plan, plans->ReadPlan());
+  for (const RunnableJob& job : look.jobs) look.needs[job.id] = job.resources;
+  for (const SessionUse& use : look.plan->uses) {
+    for (const auto& [id, owed] : use.owed) {
+      if (known.contains(id) || look.needs.contains(id)) continue;
+      const auto job = store.FindJob(id);
+      if (!job) continue;
+      look.needs[id] = job->spec.resources;
+      look.needs[id].memory_bytes = job->memory_bytes;
+    }
+  }
+  return look;
+}
+
+void Keeper::UseLook(Look look, std::int64_t number) {
+  std::vector<BoardJob> board;
+  for (const RunnableJob& job : look.jobs) {
+    board.push_back({job.id, job.project, job.resources, job.free_items + job.retries_due,
+                     job.memory_max, job.trial});
+  }
+  board_.SetJobs(std::move(board));
+  for (auto& [job, need] : look.needs) needs_.insert_or_assign(job, std::move(need));
+  if (look.plan) UsePlan(*std::move(look.plan), number);
+  if (board_.free_items() > 0) events_.new_work();
+}
+
+void Keeper::UsePlan(PlanInForce plan, std::int64_t number) {
+  std::set<JobId> running;
+  for (const SessionUse& use : plan.uses) {
+    for (const auto& [job, owed] : use.owed) running.insert(job);
+  }
+  std::erase_if(needs_, [&running](const auto& entry) { return !running.contains(entry.first); });
+  board_.book().Set(
+      std::move(plan), number, [this](JobId job) -> std::optional<PlanBook::JobFacts> {
+        const auto need = needs_.find(job);
+        if (need == needs_.end()) return std::nullopt;
+        return PlanBook::JobFacts{need->second, board_.ItemMs(job), board_.HasFree(job)};
+      });
+  const std::vector<SessionId> asked = board_.book().AskedBack();
+  if (!asked.empty()) events_.asked_back(asked);
 }
 
 void Keeper::Reap(std::function<void(bool)> done) {

@@ -3,6 +3,8 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -32,6 +34,8 @@ class Keeper {
     std::function<bool()> agents_wait;
     std::function<void(SessionId)> put_aside;                 // it should sync soon
     std::function<void(const std::vector<JobId>&)> followed;  // those that are, with each poll
+    std::function<void()> changed;  // a poll has seen that something new can be granted
+    std::function<void(const std::vector<SessionId>&)> asked_back;  // they should sync soon
   };
 
   Keeper(ServerDeps deps, const ServerLimits& limits, JobBoard& board, Events events);
@@ -56,6 +60,15 @@ class Keeper {
 
   void Poll(std::function<void(bool)> done);
   void Refresh();
+  // What a refresh reads.
+  struct Look {
+    std::vector<RunnableJob> jobs;
+    std::optional<PlanInForce> plan;
+    std::map<JobId, Resources> needs;  // of jobs that run, as far as they were not known before
+  };
+  static Result<Look> TakeLook(Store& store, PlanStore* plans, const std::set<JobId>& known);
+  void UseLook(Look look, std::int64_t number);
+  void UsePlan(PlanInForce plan, std::int64_t number);
   void Reap(std::function<void(bool)> done);
   void Blame(std::function<void(bool)> done);
   void Sweep(std::function<void(bool)> done);
@@ -72,7 +85,9 @@ class Keeper {
   std::set<TimerId> timers_;
   std::set<JobId> to_sweep_;
   std::int64_t seen_change_ = -1;
-  TimePoint refreshed_;  // when the board was last begun to be made anew
+  std::int64_t seen_plan_ = -1;
+  std::map<JobId, Resources> needs_;  // of jobs that run
+  TimePoint refreshed_;               // when the board was last begun to be made anew
   TimePoint refresh_not_before_;
   bool refreshing_ = false;
   bool refresh_wanted_ = true;

@@ -9,10 +9,19 @@
 #include "server/joining.h"
 
 namespace tidemill {
+namespace {
+
+AgentPlace PlaceOf(const Session& session) {
+  return {session.id, session.project, session.pool, session.machine, session.shape};
+}
+
+}  // namespace
+
 Server::Server(ServerDeps deps, const ServerLimits& limits)
     : deps_(deps),
       limits_(limits),
       waiters_(deps, limits.longest_wait),
+      times_(deps),
       keeper_(deps, limits, board_,
               {.new_work = [this] { OfferWork(); },
                .lost_leases =
@@ -22,7 +31,15 @@ Server::Server(ServerDeps deps, const ServerLimits& limits)
                .tick = [this] { ForgetOld(); },
                .agents_wait = [this] { return !waiters_.empty(); },
                .put_aside = [this](SessionId session) { waiters_.WakeOne(session); },
-               .followed = [this](const std::vector<JobId>& jobs) { UseFollowed(jobs); }}),
+               .followed = [this](const std::vector<JobId>& jobs) { UseFollowed(jobs); },
+               .changed =
+                   [this] {
+                     if (leader_) leader_->Soon();
+                   },
+               .asked_back =
+                   [this](const std::vector<SessionId>& sessions) {
+                     for (const SessionId& session : sessions) waiters_.WakeOne(session);
+                   }}),
       exchanger_(deps, limits, board_,
                  {.freed = [this](const std::vector<JobId>&) { keeper_.WorkFreed(); },
                   .unheard = [this] { keeper_.AgentsUnheard(); },
@@ -37,14 +54,30 @@ Server::Server(ServerDeps deps, const ServerLimits& limits)
                   .synced =
                       [this](const SyncRequest& request, const SyncResult& result) {
                         watch_.Learn(request, result, deps_.loop.Now());
+                        for (const Measured& measured : request.measured) {
+                          const BoardJob* job = board_.FindJob(measured.job);
+                          if (job != nullptr && job->project == result.project) {
+                            times_.Add(measured);
+                          }
+                        }
                       },
-                  .forgotten = [this](SessionId session) { watch_.Forget(session); }}),
+                  .forgotten = [this](SessionId session) { watch_.Forget(session); },
+                  .unbooked = [this] { OfferWork(); }}),
       jobs_(deps, [this](JobId job) { keeper_.SweepSoon(job); }),
       troubles_(deps, jobs_),
       watch_(board_,
              {.end_trial = [this](JobId job) { EndTrial(job); },
               .pause_trial = [this](JobId job, const std::string& why) { PauseTrial(job, why); },
-              .raise_memory = [this](JobId job, std::int64_t to) { RaiseMemory(job, to); }}) {}
+              .raise_memory = [this](JobId job, std::int64_t to) { RaiseMemory(job, to); }}) {
+  if (deps_.plans != nullptr) leader_.emplace(deps_, LeaderOptions{.name = times_.server()});
+}
+
+void Server::Start() {
+  keeper_.Start();
+  if (!leader_) return;
+  times_.Start();
+  leader_->Start();
+}
 
 void Server::ForgetOld() {
   exchanger_.ForgetSilentAgents();
@@ -60,7 +93,8 @@ void Server::OfferWork() {
     const Exchanger::Agent* agent = exchanger_.FindAgent(session);
     if (agent == nullptr) return true;
     // What an agent has free whose last sync went to another server nobody knows here.
-    return agent->free ? board_.Fits(agent->project, *agent->free) : board_.HasWork(agent->project);
+    return agent->free ? board_.Fits(agent->place, *agent->free)
+                       : board_.HasWork(agent->place.project);
   });
 }
 
@@ -89,6 +123,8 @@ void Server::RaiseMemory(JobId job, std::int64_t bytes) {
 
 void Server::Stop(std::function<void()> done) {
   keeper_.Stop();
+  times_.Stop();
+  if (leader_) leader_->Stop();
   exchanger_.Stop(std::move(done));
   waiters_.Stop();
 }
@@ -105,16 +141,23 @@ void Server::Join(JoinRequest request, Reply<Joined> reply) {
       [this, reply = std::move(reply)](Result<JoinedMachine> joined) {
         if (!joined) return reply(tl::unexpected(joined.error()));
         const Joined& answer = joined->answer;
-        exchanger_.Know({answer.session, answer.token}, joined->project);
+        exchanger_.Know({answer.session, answer.token}, PlaceOf(joined->session));
         reply(answer);
       });
 }
 
 void Server::Sync(SyncRequest request, Reply<SyncResult> reply) {
-  exchanger_.Sync(std::move(request), [this, reply = std::move(reply)](Result<SyncResult> result) {
-    if (result) result->followed = followed_;
-    reply(std::move(result));
-  });
+  const SessionId session = request.session;
+  exchanger_.Sync(std::move(request),
+                  [this, session, reply = std::move(reply)](Result<SyncResult> result) {
+                    if (result) Tell(session, *result);
+                    reply(std::move(result));
+                  });
+}
+
+void Server::Tell(SessionId session, SyncResult& result) {
+  result.followed = followed_;
+  if (!result.owed.empty()) result.back = board_.book().TakeBack(session);
 }
 
 void Server::Follow(JobId job, Reply<void> reply) {
@@ -162,7 +205,7 @@ void Server::Wait(const SessionPass& pass, Duration at_most, Reply<bool> reply,
       },
       [this, pass, reply, admitted](Result<Session> session) {
         if (!session) return reply(tl::unexpected(session.error()));
-        exchanger_.Know(pass, session->project);
+        exchanger_.Know(pass, PlaceOf(*session));
         admitted();
       });
 }
@@ -171,8 +214,8 @@ void Server::WaitAdmitted(SessionId session, Duration at_most, Reply<bool> reply
   // Work that was offered after its last sync has passed it by. By time, so that an agent that gets
   // nothing for a reason of its own does not come again and again.
   const Exchanger::Agent* agent = exchanger_.FindAgent(session);
-  if (agent != nullptr && agent->free && offered_ > agent->heard &&
-      board_.Fits(agent->project, *agent->free)) {
+  if (agent != nullptr && agent->free && (offered_ > agent->heard || agent->unasked) &&
+      board_.Fits(agent->place, *agent->free)) {
     reply(true);
     return;
   }

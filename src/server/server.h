@@ -2,14 +2,17 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 
 #include "lease/board.h"
 #include "model/sync.h"
 #include "server/deps.h"
 #include "server/exchanger.h"
+#include "server/heard_times.h"
 #include "server/jobs.h"
 #include "server/keeper.h"
+#include "server/leader.h"
 #include "server/lease_watch.h"
 #include "server/troubles.h"
 #include "server/waiters.h"
@@ -23,7 +26,7 @@ class Server {
  public:
   Server(ServerDeps deps, const ServerLimits& limits);
 
-  void Start() { keeper_.Start(); }
+  void Start();
   // Refuses new work, answers everything that is under way, then calls `done`. No sync is lost: one
   // that was not answered was not taken.
   void Stop(std::function<void()> done);
@@ -60,6 +63,8 @@ class Server {
 
  private:
   void OfferWork();
+  // What an agent is told with its sync beyond what the store said.
+  void Tell(SessionId session, SyncResult& result);
   void UseFollowed(const std::vector<JobId>& jobs);
   void ForgetOld();
   void EndTrial(JobId job);
@@ -71,11 +76,13 @@ class Server {
   const ServerLimits limits_;
   JobBoard board_;
   Waiters waiters_;
+  HeardTimesBook times_;
   Keeper keeper_;
   Exchanger exchanger_;
   Jobs jobs_;
   Troubles troubles_;
   LeaseWatch watch_;
+  std::optional<Leader> leader_;  // nothing if nobody plans
   std::vector<JobId> followed_;
   TimePoint offered_{};  // when work was last offered to those who wait
 };

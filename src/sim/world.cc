@@ -36,7 +36,8 @@ void World::WorldLog::Write(std::string_view level, std::string_view event, Fiel
 World::UpServer::UpServer(World& world, std::uint64_t number)
     : random(world.plan_.seed + number, "server"),
       worker(world.loop_, random),
-      server({world.loop_, worker, worker, world.faulty_, world.store_, random, world.log_},
+      server({world.loop_, worker, worker, world.faulty_, world.store_, random, world.log_,
+              &world.store_},
              world.plan_.limits) {
   server.Start();
 }
