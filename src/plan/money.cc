@@ -47,22 +47,27 @@ void AddJobs(const SnapshotIndex& index, const PlanMachine& machine, Duration ti
 Money BillUntil(const PlanMachine& machine, TimePoint at) {
   const Duration time = BilledTo(machine, at) - machine.billed_from;
   if (time <= Duration(0)) return {};
-  const bool over = machine.state == MachineState::kGone && at >= machine.since;
+  const bool over = machine.state == MachineState::kGone && at > machine.since;
   return CostOf(machine.price, over ? std::max(time, Duration(kBilledAtLeast)) : time);
 }
 
 std::vector<Entry> PutDown(const SnapshotIndex& index, std::size_t number, TimePoint from,
                            TimePoint to) {
   const PlanMachine& machine = index.snapshot().machines[number];
+  const Money bill = BillUntil(machine, to) - BillUntil(machine, from);
+  const Money billed = BillUntil(machine, from);
   from = BilledTo(machine, from);
   to = std::max(BilledTo(machine, to), from);
   std::vector<Entry> entries;
-  if (from == to) return entries;
-  const TimePoint joined = std::clamp(machine.joined.value_or(to), from, to);
-  const Money before = BillUntil(machine, joined) - BillUntil(machine, from);
-  const Money after = BillUntil(machine, to) - BillUntil(machine, joined);
+  if (from == to && bill == Money{}) return entries;
+  if (!machine.joined || *machine.joined > to) {
+    entries.push_back({Account::kBoot, {}, to - from, bill});
+    return entries;
+  }
+  const TimePoint joined = std::max(*machine.joined, from);
+  const Money before = joined > from ? BillUntil(machine, joined) - billed : Money{};
   if (joined > from) entries.push_back({Account::kBoot, {}, joined - from, before});
-  if (to > joined) AddJobs(index, machine, to - joined, after, entries);
+  if (to > joined || bill != before) AddJobs(index, machine, to - joined, bill - before, entries);
   return entries;
 }
 

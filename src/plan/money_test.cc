@@ -95,10 +95,12 @@ TEST(PutDown, BillsFromTheStartToTheEndAndAtLeastAMinute) {
   machine.state = MachineState::kGone;
   machine.since = kNow - 10s;
   EXPECT_EQ(BillUntil(machine, kNow), Money{6'000});
-  // The minute is billed with the first second, and ten seconds of it were used.
-  EXPECT_EQ(Put(world, kNow - 1h, kNow),
-            (std::vector<Entry>{{Account::kBoot, {}, 1s, {6'000}}, {Account::kIdle, {}, 9s, {0}}}));
-  EXPECT_TRUE(Put(world, kNow - 10s, kNow + 1h).empty());
+  // Ten seconds were used, and the rest of the minute is billed right after them.
+  EXPECT_EQ(Put(world, kNow - 1h, kNow), (std::vector<Entry>{{Account::kBoot, {}, 1s, {100}},
+                                                             {Account::kIdle, {}, 9s, {5'900}}}));
+  EXPECT_EQ(Put(world, kNow - 10s, kNow),
+            (std::vector<Entry>{{Account::kIdle, {}, Duration(0), {5'000}}}));
+  EXPECT_TRUE(Put(world, kNow - 9s, kNow + 1h).empty());
 }
 
 // However a machine's life is cut, and whatever it did: all of it is put down once.

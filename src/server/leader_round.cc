@@ -111,8 +111,10 @@ Result<void> RoundRun::PutDown(const Decision& decision) {
     const TimePoint until = gone ? std::max(machine.since, machine.put_down_until) : now_;
     const bool changed = gone || machine.since > machine.put_down_until;
     if (!changed && now_ - machine.put_down_until < kPutDownEvery) continue;
+    // Right after its end a machine is billed the least that one costs.
+    const TimePoint billed = gone ? until + Duration(1) : until;
     put_down.push_back({KeyOf(decision, machine), machine.put_down_until, until,
-                        tidemill::PutDown(decision.index, i, machine.put_down_until, until)});
+                        tidemill::PutDown(decision.index, i, machine.put_down_until, billed)});
   }
   if (put_down.empty()) return {};
   TIDEMILL_TRY_VOID(plans_.PutDown(put_down));
