@@ -18,17 +18,12 @@ constexpr Duration kStatusEvery = seconds(5);
 // Whoever looks at the log finds the reason near its end, and not thousands of times.
 constexpr Duration kComplainEvery = seconds(60);
 
-Resources WholeOf(Resources shape) {
-  shape.devices[kWholeMachine] = 1;
-  return shape;
-}
-
 // No more of anything.
 bool IsWithin(const Resources& some, const Resources& all) {
   if (some.millicpus > all.millicpus || some.memory_bytes > all.memory_bytes) return false;
   return std::all_of(some.devices.begin(), some.devices.end(), [&all](const auto& device) {
     const auto found = all.devices.find(device.first);
-    return device.second <= (found == all.devices.end() ? 0 : found->second);
+    return device.second.count <= (found == all.devices.end() ? 0 : found->second.count);
   });
 }
 
@@ -37,7 +32,8 @@ bool IsWithin(const Resources& some, const Resources& all) {
 Agent::Agent(AgentDeps deps, AgentOptions options)
     : deps_(deps),
       options_(std::move(options)),
-      whole_(WholeOf(options_.shape)),
+      devices_(deps_, options_, [this] { UseDevices(); }),
+      machine_(options_.machine),
       work_(options_.run % kStarts * Work::kSeqs),
       catalog_(deps_, options_.limits, pass_),
       tails_(deps_.logs),
@@ -52,6 +48,7 @@ Agent::Agent(AgentDeps deps, AgentOptions options)
 // --- the session ---
 
 void Agent::Start() {
+  served_at_ = deps_.loop.Now();
   slots_.Start();
   const bool has_one = options_.pass.session != SessionId{};
   BeginSession(has_one ? options_.pass : SessionPass{deps_.random.NewId<SessionId>(), {}});
@@ -83,15 +80,32 @@ void Agent::UsePass(SessionPass pass) {
 }
 
 void Agent::Join() {
-  deps_.link.Join({pass_.session, options_.machine, options_.machine_key,
-                   pass_.token.empty() ? options_.join_token() : pass_.token, options_.shape},
+  if (!pass_.token.empty()) return SendJoin(pass_.token, {});
+  if (!options_.proof) return SendJoin(options_.join_token(), {});
+  options_.proof(InThisSession([this](Result<MachineProof> proof) {
+    if (!proof) return OnJoined(While("its proof", proof.error()));
+    SendJoin("", *std::move(proof));
+  }));
+}
+
+void Agent::SendJoin(std::string token, std::optional<MachineProof> proof) {
+  JoinRequest request{pass_.session, machine_, options_.machine_key, std::move(token),
+                      devices_.shape()};
+  if (proof) {
+    request.proof = std::move(proof);
+    request.pool = options_.pool;
+    request.project = options_.project;
+  }
+  deps_.link.Join(std::move(request),
                   InThisSession([this](const Result<Joined>& answer) { OnJoined(answer); }));
 }
 
 void Agent::OnJoined(const Result<Joined>& answer) {
   if (answer) {
-    deps_.log.Info("agent.joined", {{"session", ToString(pass_.session)}});
+    if (!answer->machine.empty()) machine_ = answer->machine;
+    deps_.log.Info("agent.joined", {{"session", ToString(pass_.session)}, {"machine", machine_}});
     failures_ = 0;
+    served_at_ = deps_.loop.Now();
     complained_at_.reset();
     UsePass({pass_.session, answer->token});
     slots_.UsePolicy(answer->policy);
@@ -122,45 +136,8 @@ void Agent::LoseSession() {
   logs_.Clear();
   tails_.Clear();
   progress_.Clear();
-  if (leaving_) return left_();
+  if (leaving_ || closing_) return Left();
   BeginSession({deps_.random.NewId<SessionId>(), {}});
-}
-
-void Agent::Leave(std::function<void()> done) {
-  leaving_ = true;
-  left_ = [this, done = std::move(done)] {
-    deps_.memory.Keep({});
-    ++session_count_;  // nothing that is under way counts any more
-    joined_ = false;
-    done();
-  };
-  if (!joined_) {
-    slots_.CloseAll();
-    return left_();
-  }
-  slots_.StopIf(StopWhy::kInterrupted, [](const ItemKey&) { return true; });
-  if (!slots_.busy() && storing_.empty() && ending_.empty()) return SayGoodbye();
-  const auto say_goodbye = InThisSession([this] { SayGoodbye(); });
-  deps_.loop.After(options_.limits.leave_grace, InThisSession([this, say_goodbye]() mutable {
-                     if (ending_.empty()) return SayGoodbye();
-                     deps_.loop.After(options_.limits.leave_save, say_goodbye);
-                   }));
-}
-
-void Agent::SayGoodbye() {
-  if (std::exchange(goodbye_, true)) return;
-  for (const auto& [attempt, ran] : slots_.CloseAll()) {
-    if (!work_.Runs(attempt.key)) continue;
-    AddLost(attempt, ran);
-    Finish(attempt, {.exit = 137}, Cause::kInterrupted, EndLog(attempt));
-  }
-  for (const auto& [key, storing] : std::exchange(storing_, {})) {
-    if (work_.Runs(key)) Finish(storing.attempt, storing.end, Cause::kInterrupted, "");
-  }
-  for (const auto& [place, ending] : std::exchange(ending_, {})) EndWith(ending);
-  GiveAllBack();
-  deps_.loop.After(options_.limits.leave_time, InThisSession([this] { left_(); }));
-  Consider();
 }
 
 // --- syncs ---
@@ -223,6 +200,9 @@ SyncRequest Agent::MakeSync() {
     status.engine = DescribeMachine();
     status.enforces = slots_.engine().enforces;
     status.jobs = JobUses();
+    status.type = options_.place.type;
+    status.zone = options_.place.zone;
+    status.spot = options_.place.spot;
   }
   return request;
 }
@@ -266,6 +246,7 @@ void Agent::OnSynced(Result<SyncResult> result) {
   if (!result) return SyncFailed(result.error());
   failures_ = refusals_ = 0;
   heard_at_ = sent_at_;
+  served_at_ = deps_.loop.Now();
   not_before_ = deps_.loop.Now() + options_.limits.sync_gap;
   told_.clear();
   const auto heard = troubles_.begin() + static_cast<std::ptrdiff_t>(troubles_sent_);
@@ -276,7 +257,7 @@ void Agent::OnSynced(Result<SyncResult> result) {
   }
   troubles_.erase(troubles_.begin(), heard);
   work_.Heard(sent_);
-  if (leave_sent_) return left_();
+  if (leave_sent_) return Left();
   if (!result->token.empty()) UsePass({pass_.session, result->token});
   for (const Refusal& refusal : result->refused) {
     deps_.log.Warn("agent.refused",

@@ -14,10 +14,12 @@
 
 #include "agent/catalog.h"
 #include "agent/deps.h"
+#include "agent/device_watch.h"
 #include "agent/health.h"
 #include "agent/image_pins.h"
 #include "agent/kept.h"
 #include "agent/masked_logs.h"
+#include "agent/notice.h"
 #include "agent/pace.h"
 #include "agent/progress.h"
 #include "agent/slots.h"
@@ -40,8 +42,13 @@ class Agent : private SlotEvents {
   // Ends what runs, with its grace, gives everything back and ends the session; `done` comes at the
   // latest after the limits for both.
   void Leave(std::function<void()> done);
+  // Takes nothing more, and gives back at once what has not begun. What runs has the time that the
+  // notice leaves; then, or as soon as nothing runs, the agent leaves and says so by its options.
+  void OnNotice(const Notice& notice);
 
   bool joined() const { return joined_; }
+  // Its name: the one that it was given, or another by which the servers have it.
+  const std::string& machine() const { return machine_; }
   const EngineInfo& engine() const { return slots_.engine(); }
 
  private:
@@ -49,10 +56,21 @@ class Agent : private SlotEvents {
   void BeginSession(SessionPass pass);
   void UsePass(SessionPass pass);
   void Join();
+  void SendJoin(std::string token, std::optional<MachineProof> proof);
   void OnJoined(const Result<Joined>& answer);
   void LoseSession();
-  // While it leaves: says goodbye as soon as nothing runs any more, or has had its time.
+
+  // --- how it leaves ---
+  // What runs is ended, with the grace that is left.
+  void EndAll(const LeaveTimes& times);
+  // Nothing is begun any more: what waits goes back, and when nothing runs, it leaves.
+  void Ebb();
+  void GiveTailBack();
+  // Says goodbye as soon as nothing runs any more, or has had its time.
   void SayGoodbye();
+  void Left();
+  void GiveUpIfDue();
+  bool IsBusy() const;
 
   // --- syncs ---
   // Arranges for the next sync: at once, when one is due, or when the last failure is long enough
@@ -92,13 +110,15 @@ class Agent : private SlotEvents {
   void Obey(const std::vector<JobId>& back);
   // What the servers may fill with new leases.
   Resources Free() const;
-  struct Resting;
-  void Rest(JobId job, Resting resting);
+  void Rest(JobId job, RestingJob resting);
   void Tick();
   void EndLate();
   void Tidy();
   // Logs when the network of containers was opened or shut.
   void WatchNetwork();
+  // Other devices are given out than before.
+  void UseDevices();
+  void GiveUnfitBack();
   // Ends what has written more than it may, and looks whether the disk is full.
   void WatchDisk();
   void OnMachineFault(const std::string& reason);
@@ -128,6 +148,7 @@ class Agent : private SlotEvents {
   void Finish(const Attempt& attempt, const ItemEnd& end, Cause cause, const std::string& tail,
               bool final = false);
   void Strike(const Attempt& attempt, const std::string& reason);
+  void UseRole(JobId job);
   std::string Masked(JobId job, std::string_view text) const;
   void BeginLog(const Attempt& attempt);
   std::string EndLog(const Attempt& attempt);
@@ -154,8 +175,7 @@ class Agent : private SlotEvents {
   void StoreOutputs(const Attempt& attempt, const ItemEnd& end);
   void TryToStore(const ItemKey& key);
   void OnStored(const ItemKey& key, const Result<void>& stored);
-  struct Storing;
-  void OnNotStored(const Storing& storing, const Error& error);
+  void OnNotStored(const StoringAttempt& storing, const Error& error);
   // Those that have not begun go back.
   void DropStaged(const std::function<bool(const Attempt&)>& is_over);
   void ForgetData(const Attempt& attempt);
@@ -182,6 +202,8 @@ class Agent : private SlotEvents {
   void OnNoCache(JobId job, const Error& error);
   void AddCache(JobId job, Slots::Wish& wish) const;
   void AddCache(JobId job, ItemRun& run) const;
+  // kInvalid: the job cannot run on this machine, and why.
+  Result<std::vector<Mount>> VolumesOf(JobId job) const;
 
   // What is begun in one session is void in the next, and when the agent is destroyed.
   template <typename Call>
@@ -189,10 +211,11 @@ class Agent : private SlotEvents {
 
   const AgentDeps deps_;
   const AgentOptions options_;
-  const Resources whole_;  // the machine, as one thing too
+  DeviceWatch devices_;
   const std::shared_ptr<char> alive_ = std::make_shared<char>();
 
   SessionPass pass_;
+  std::string machine_;
   std::uint64_t session_count_ = 0;
   bool joined_ = false;
   bool heard_in_session_ = false;           // a sync was answered: what leases we have is known
@@ -229,34 +252,16 @@ class Agent : private SlotEvents {
 
   TimePoint news_since_ = TimePoint::max();
   TimePoint status_at_ = TimePoint::min();
-  std::string open_network_;  // as it was last logged
+  std::string open_network_;   // as it was last logged
+  bool asked_engine_ = false;  // which devices it can give, since it was found
   std::map<JobId, Pace> paces_;
-  // Of items that ended: how long their containers were taken by them.
-  struct Ran {
-    std::int64_t items = 0;
-    std::int64_t us = 0;
-    double squares = 0;        // of the seconds of those that succeeded
-    std::int64_t lost_us = 0;  // of attempts that are not among these items; see Measured
-  };
-  std::map<JobId, Ran> ran_;   // since it was last told
-  std::map<JobId, Ran> told_;  // with the sync under way
+  std::map<JobId, RanItems> ran_;   // since it was last told
+  std::map<JobId, RanItems> told_;  // with the sync under way
   std::vector<Trouble> troubles_;
-  // A job that cannot run here, until it is tried again.
-  struct Resting {
-    TimePoint until = {};
-    std::string reason = {};
-    bool for_good = false;  // only a person can change it: the servers are told
-    bool told = false;      // and have heard it
-  };
-  std::map<JobId, Resting> resting_;
+  std::map<JobId, RestingJob> resting_;
   TimePoint no_asks_before_{};
-  // Jobs whose containers do not open just now.
-  struct Failing {
-    TimePoint since;
-    std::string reason;
-  };
-  std::map<JobId, Failing> failing_;
-  std::map<LeaseId, int> ran_out_;  // items of it that ran out of memory
+  std::map<JobId, FailingJob> failing_;
+  std::map<Need, int> ran_out_;     // items that ran out of memory since the last that went back
   std::map<ItemKey, int> strikes_;  // containers that ended under an item
 
   // The numbers of places rise over all lives of the agent.
@@ -264,24 +269,21 @@ class Agent : private SlotEvents {
   std::uint64_t last_data_;
   bool kept_data_ = false;  // what earlier lives have left is gone
   Staged staged_;
-  // Attempts that have ended well, and whose outputs are being stored.
-  struct Storing {
-    Attempt attempt;
-    ItemEnd end;
-    TimePoint since;
-    int failures = 0;
-  };
-  std::map<ItemKey, Storing> storing_;
-
+  std::map<ItemKey, StoringAttempt> storing_;
   std::map<DataPlace, WatchedAttempt> watched_;
   std::map<DataPlace, EndingAttempt> ending_;
   std::map<JobId, CachedJob> caches_;
   // Until it is known what of an earlier life still runs, and for as long as that does.
   std::shared_ptr<const void> earlier_cache_;
 
+  TimePoint served_at_{};                 // when a server last took a join or a sync
+  bool closing_ = false;                  // there was a notice: nothing is begun any more
+  TimePoint stop_at_ = TimePoint::max();  // what then still runs is ended
   bool leaving_ = false;
+  Duration say_time_{};   // for the last sync
   bool goodbye_ = false;  // nothing runs any more: the last sync is due
-  std::function<void()> left_;
+  AgentEnd why_ended_ = AgentEnd::kNotice;
+  std::function<void()> left_ = [this] { options_.ended(why_ended_); };
 };
 
 template <typename Call>

@@ -5,11 +5,15 @@
 #include <utility>
 
 #include "agent/agent.h"
+#include "agent/volumes.h"
 
 namespace tidemill {
 
 void Agent::Prepare(LeaseId lease, JobId job) {
   const Catalog::Entry& entry = catalog_.JobOf(job);
+  if (const auto mounts = VolumesOf(job); !mounts) {
+    return Rest(job, {.reason = mounts.error().reason, .for_good = true});
+  }
   if (entry.run.cache.empty()) return work_.MakeReady(lease);
   if (deps_.cache == nullptr) return Rest(job, {.reason = "this agent keeps no cache"});
   const auto [found, fresh] = caches_.try_emplace(job);
@@ -19,6 +23,11 @@ void Agent::Prepare(LeaseId lease, JobId job) {
   deps_.cache->Get(
       entry.project, entry.run.cache,
       InThisSession([this, job](const Result<JobCache::Held>& held) { OnCache(job, held); }));
+}
+
+Result<std::vector<Mount>> Agent::VolumesOf(JobId job) const {
+  return MountsOf(catalog_.JobOf(job).run.mounts,
+                  {slots_.policy().volumes, options_.host_folders, deps_.engine.mounts()});
 }
 
 void Agent::OnCache(JobId job, const Result<JobCache::Held>& held) {

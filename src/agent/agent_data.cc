@@ -26,8 +26,8 @@ bool Agent::HasData(JobId job) const {
 
 // One that runs and one that waits, for each place.
 void Agent::Stage(const Need& need) {
-  const auto places =
-      static_cast<int>(std::min<std::int64_t>(SlotsIn(whole_, *LimitsOf(need)), kStagedMost / 2));
+  const auto places = static_cast<int>(
+      std::min<std::int64_t>(SlotsIn(devices_.whole(), *LimitsOf(need)), kStagedMost / 2));
   const int most = std::max(2, 2 * places);
   while (staged_.CountOf(need) < most) {
     const bool is_first = staged_.CountOf(need) == 0;
@@ -126,7 +126,7 @@ void Agent::TryToStore(const ItemKey& key) {
 void Agent::OnStored(const ItemKey& key, const Result<void>& stored) {
   const auto found = storing_.find(key);
   if (found == storing_.end()) return;
-  Storing& storing = found->second;
+  StoringAttempt& storing = found->second;
   const Duration tried = deps_.loop.Now() - storing.since;
   if (!stored && MayPass(stored.error().code) && tried < options_.limits.store_outage) {
     const Duration wait =
@@ -135,7 +135,7 @@ void Agent::OnStored(const ItemKey& key, const Result<void>& stored) {
     deps_.loop.After(wait, InThisSession([this, key] { TryToStore(key); }));
     return;
   }
-  const Storing over = storing;
+  const StoringAttempt over = storing;
   storing_.erase(found);
   if (!work_.Runs(key)) {
     deps_.data->Forget(over.attempt.place());
@@ -148,7 +148,7 @@ void Agent::OnStored(const ItemKey& key, const Result<void>& stored) {
   OnRoom();
 }
 
-void Agent::OnNotStored(const Storing& storing, const Error& error) {
+void Agent::OnNotStored(const StoringAttempt& storing, const Error& error) {
   const std::string words = "tidemill: " + error.reason + "\n";
   OnItemLog(storing.attempt, words);
   const bool is_items = error.code == Code::kInvalid || error.code == Code::kConflict;

@@ -20,7 +20,7 @@ LogPlace PlaceOf(const Attempt& attempt) {
 }  // namespace
 
 // What is held of the job goes back, and for a while it is not tried here.
-void Agent::Rest(JobId job, Resting resting) {
+void Agent::Rest(JobId job, RestingJob resting) {
   // A job that was paused for it and comes again was resumed by somebody: it is tried again soon.
   const AgentLimits& limits = options_.limits;
   resting.until = deps_.loop.Now() + (resting.for_good ? limits.ask_rest : limits.trouble_rest);
@@ -42,7 +42,7 @@ void Agent::Take(const Grant& grant) {
     AskNothingFor(options_.limits.ask_rest);
     // Once they have heard it, a job that comes again was resumed: it is not paused anew for what
     // somebody may have mended.
-    const Resting& rest = resting->second;
+    const RestingJob& rest = resting->second;
     if (rest.for_good && !rest.told) troubles_.push_back({chunk.job, rest.reason});
     return work_.GiveBack(chunk.job);
   }
@@ -51,11 +51,12 @@ void Agent::Take(const Grant& grant) {
                                  const Result<void>& got) {
                  if (!work_.Holds(id)) return;
                  if (got) deps_.logs.StoreAt(need.job, catalog_.JobOf(need.job).logs);
+                 if (got) UseRole(need.job);
                  if (!got) {
                    Rest(need.job, {.reason = got.error().reason, .for_good = true});
                  } else if (HasData(need.job) && deps_.data == nullptr) {
                    Rest(need.job, {.reason = "this agent moves no data"});
-                 } else if (Room(options_.shape, options_.devices).Fits(*LimitsOf(need))) {
+                 } else if (SlotsIn(devices_.whole(), *LimitsOf(need)) > 0) {
                    Prepare(id, need.job);
                  } else {
                    // It would wait here for ever.
@@ -69,13 +70,13 @@ void Agent::Take(const Grant& grant) {
 
 // After this long without a word from the servers the leases may be others' already.
 bool Agent::MayStart() const {
-  return joined_ && !leaving_ && deps_.loop.Now() - heard_at_ < life_ * 9 / 10;
+  return joined_ && !closing_ && !leaving_ && deps_.loop.Now() - heard_at_ < life_ * 9 / 10;
 }
 
 std::optional<Resources> Agent::LimitsOf(const Need& need) const {
   const Resources* each = catalog_.EachOf(need.job);
   if (each == nullptr) return std::nullopt;
-  return tidemill::LimitsOf(*each, need.memory_bytes, options_.shape);
+  return tidemill::LimitsOf(*each, need.memory_bytes, devices_.shape());
 }
 
 Need Agent::Resolve(const Need& need) const { return {need.job, LimitsOf(need)->memory_bytes}; }
@@ -88,7 +89,7 @@ int Agent::DepthOf(const Need& need) const {
   query.unfinished = work_.loads().at(need).unfinished();
   if (query.mode == Mode::kLoop) {
     // The first container must not take what the others, which open after it, could have run.
-    const auto most = SlotsIn(whole_, *LimitsOf(need));
+    const auto most = SlotsIn(devices_.whole(), *LimitsOf(need));
     query.slots = std::max(query.slots, static_cast<int>(most));
   }
   return tidemill::DepthOf(pace == paces_.end() ? Pace() : pace->second, query, options_.limits);
@@ -99,7 +100,8 @@ Slots::Wish Agent::WishFor(const Need& need) const {
   Slots::Wish wish{.spec = entry.container,
                    .once = entry.run.mode == Mode::kContainer,
                    .timeout = entry.run.timeout,
-                   .grace = entry.run.grace};
+                   .grace = entry.run.grace,
+                   .secrets = entry.secrets};
   if (entry.secrets != nullptr) wish.spec.login = entry.secrets->login();
   if (entry.code != nullptr) wish.keeps.push_back(entry.code);
   if (entry.program) wish.program = catalog_.MakeProgram(need.job);
@@ -112,6 +114,10 @@ Slots::Wish Agent::WishFor(const Need& need) const {
     }
   }
   AddCache(need.job, wish);
+  // Without them it has no container but one that is adopted, which has its own.
+  for (Mount& mount : VolumesOf(need.job).value_or(std::vector<Mount>())) {
+    wish.spec.mounts.push_back(std::move(mount));
+  }
   return wish;
 }
 
@@ -149,6 +155,7 @@ void Agent::AdoptFound() {
 }
 
 void Agent::Fill() {
+  if (closing_ || leaving_) return Ebb();
   if (!MayStart()) return;
   if (heard_in_session_) AdoptFound();
   std::vector<Need> needs;
@@ -251,7 +258,8 @@ Outcome Agent::OutcomeOf(const Attempt& attempt, const ItemEnd& end, Cause cause
   outcome.duration_ms = end.duration.count() / 1000;
   outcome.cpu_ms = end.cpu.count() / 1000;
   outcome.memory_bytes = end.memory_bytes;
-  outcome.machine = options_.machine;
+  outcome.machine = machine_;
+  outcome.devices = attempt.devices;
   outcome.error = SignatureOf(
       {.cause = cause, .exit = end.exit, .tail = tail, .item = catalog_.TextOf(attempt)});
   outcome.result = Masked(attempt.chunk.job, end.result);
@@ -291,18 +299,28 @@ void Agent::Finish(const Attempt& attempt, const ItemEnd& end, Cause cause, cons
   ForgetData(attempt);
 }
 
-// What waits of its lease has no more memory than those that ran out. The servers learn from them,
-// and give it out again with more.
+// What waits with the same need has no more memory than those that ran out. The servers learn from
+// them, and give it out again with more. Counted over all leases: while items end fast, and while
+// the job is on trial, many small ones are held.
 void Agent::OnRanOut(const Attempt& attempt) {
-  const std::int64_t had = LimitsOf({attempt.chunk.job, attempt.memory_bytes})->memory_bytes;
-  if (had >= catalog_.JobOf(attempt.chunk.job).memory_max) return;
-  if (++ran_out_[attempt.key.lease] < kEnoughRanOut) return;
-  work_.GiveBack(attempt.key.lease);
+  const Need need{attempt.chunk.job, attempt.memory_bytes};
+  if (LimitsOf(need)->memory_bytes >= catalog_.JobOf(need.job).memory_max) return;
+  if (++ran_out_[need] < kEnoughRanOut) return;
+  ran_out_.erase(need);
+  work_.GiveBack(need);
 }
 
 void Agent::OnItemProgress(const Attempt& attempt, std::int32_t permille, std::string_view note) {
   if (!work_.Runs(attempt.key)) return;
   progress_.Note(attempt, deps_.loop.Now(), {0, permille, Masked(attempt.chunk.job, note)});
+}
+
+// What hides them in the logs is there before items can have them.
+void Agent::UseRole(JobId job) {
+  const auto& secrets = catalog_.JobOf(job).secrets;
+  if (secrets == nullptr || !secrets->role()) return;
+  logs_.Renew(job, secrets);
+  slots_.UseRole(job, secrets);
 }
 
 // Without the secrets of the job.
@@ -366,7 +384,7 @@ void Agent::OnOpenFailed(JobId job, const Error& error) {
     return Rest(job, {.reason = error.reason, .for_good = true});
   }
   if (IsMachineFault(error)) return OnMachineFault(error.reason);
-  Failing& failing = failing_.try_emplace(job, Failing{now, {}}).first->second;
+  FailingJob& failing = failing_.try_emplace(job, FailingJob{now, {}}).first->second;
   failing.reason = error.reason;
   if (now - failing.since > options_.limits.engine_outage) Rest(job, {.reason = error.reason});
 }
@@ -378,7 +396,8 @@ void Agent::OnOpened(JobId job) {
 }
 
 void Agent::OnRoom() {
-  if (leaving_ && joined_ && !slots_.busy() && storing_.empty() && ending_.empty()) SayGoodbye();
+  if (slots_.started() && !std::exchange(asked_engine_, true)) devices_.AskEngine();
+  if (leaving_ && joined_ && !IsBusy()) SayGoodbye();
   Fill();
   Consider();
 }

@@ -5,6 +5,7 @@
 namespace tidemill {
 namespace {
 
+using std::chrono::milliseconds;
 using std::chrono::minutes;
 using std::chrono::seconds;
 
@@ -37,14 +38,16 @@ TEST_F(AgentLeaveTest, LeavesInGoodOrder) {
 }
 
 TEST_F(AgentLeaveTest, GivesItemsTheirTimeToEndBeforeItLeaves) {
-  play_.run = [](const ItemRun&) { return FakeRun{.takes = seconds(9)}; };
+  play_.run = [](const ItemRun&) { return FakeRun{.takes = seconds(29)}; };
   play_.stopping = minutes(1);
   link_.documents[JobId{1}] = R"({"command":["true"],"resources":{"cpus":4}})";
   Grants(1, 0, 3);
   StartAgent();
-  RunFor(seconds(3));
+  RunFor(seconds(23));
   bool left = false;
   agent_->Leave([&left] { left = true; });
+  RunFor(milliseconds(5));
+  EXPECT_EQ(link_.given_back, 2);  // others could run it meanwhile
   RunFor(seconds(4));
   EXPECT_FALSE(left);
   EXPECT_FALSE(link_.syncs.back().leaving);

@@ -10,7 +10,6 @@
 namespace tidemill {
 namespace {
 
-constexpr Duration kTick = std::chrono::seconds(1);
 // A container that is opened faster is not worth a word.
 constexpr Duration kSlowOpening = std::chrono::seconds(2);
 // Less than this fills no disk by itself.
@@ -21,6 +20,14 @@ std::string SizeText(std::int64_t bytes) {
   const std::int64_t tenths = bytes / (1LL << 20) * 10 / 1024;
   if (tenths < 10) return std::to_string(bytes / (1LL << 20)) + " MiB";
   return std::to_string(tenths / 10) + "." + std::to_string(tenths % 10) + " GiB";
+}
+
+// Which of them are left is for those to say who take them: the names are those of all.
+void NameAll(const Devices& all, Devices& left) {
+  for (auto& [kind, device] : left) {
+    const auto found = all.find(kind);
+    if (found != all.end() && kind != kWholeMachine) SetDeviceIds(device, DeviceIds(found->second));
+  }
 }
 
 }  // namespace
@@ -45,21 +52,23 @@ bool Agent::EndsSoon(const Need& need, const Work::Load& load) const {
 // What is held counts as room when it will be done before a sync could bring more. A container that
 // has nothing to run makes way, so it counts as room too.
 Resources Agent::Free() const {
-  if (!slots_.started() || slots_.down_since()) return {0, 0};
+  if (closing_ || !slots_.started() || slots_.down_since()) return {0, 0};
   if (work_.leases() >= limits::kLeasesPerSession) return {0, 0};
   const TimePoint now = deps_.loop.Now();
   if (now < no_asks_before_ || health_.rests(now)) return {0, 0};
-  Resources free = whole_;
+  Resources free = devices_.whole();
   for (const auto& [need, load] : work_.loads()) {
     if (EndsSoon(need, load)) continue;
     const std::optional<Resources> each = LimitsOf(need);
     if (!each) return {0, 0};  // just granted: how much it takes is not known yet
-    tidemill::Take(free, *each, std::min<std::int64_t>(load.unfinished(), SlotsIn(whole_, *each)));
+    tidemill::Take(free, *each,
+                   std::min<std::int64_t>(load.unfinished(), SlotsIn(devices_.whole(), *each)));
     free.devices[kWholeMachine] = 0;
   }
   free.millicpus = std::max<std::int64_t>(free.millicpus, 0);
   free.memory_bytes = std::max<std::int64_t>(free.memory_bytes, 0);
-  std::erase_if(free.devices, [](const auto& device) { return device.second <= 0; });
+  std::erase_if(free.devices, [](const auto& device) { return device.second.count <= 0; });
+  NameAll(devices_.whole().devices, free.devices);
   return free;
 }
 
@@ -88,17 +97,21 @@ void Agent::Obey(const std::vector<JobId>& back) {
 }
 
 void Agent::Tick() {
-  deps_.loop.After(kTick, [this, alive = std::weak_ptr<char>(alive_)] {
+  deps_.loop.After(options_.limits.tick, [this, alive = std::weak_ptr<char>(alive_)] {
     if (!alive.expired()) Tick();
   });
   WatchNetwork();
   WatchDisk();
+  devices_.Tick();
+  GiveUnfitBack();
   EndLate();
   slots_.CloseIdle();
+  catalog_.RenewRoles([this](JobId job) { UseRole(job); });
   SaveDue();
   Tidy();
   const auto down = slots_.down_since();
   if (down && deps_.loop.Now() - *down > options_.limits.engine_outage) GiveAllBack();
+  GiveUpIfDue();
   Fill();
   Consider();
 }
@@ -124,7 +137,8 @@ void Agent::Tidy() {
   std::erase_if(paces_, is_over);
   std::erase_if(caches_,
                 [&](const auto& entry) { return entry.second.held != nullptr && is_over(entry); });
-  std::erase_if(ran_out_, [this](const auto& entry) { return !work_.Holds(entry.first); });
+  std::erase_if(ran_out_,
+                [this](const auto& entry) { return !work_.HasUnfinished(entry.first.job); });
   std::erase_if(strikes_, [this](const auto& entry) { return !work_.Holds(entry.first.lease); });
 }
 
@@ -175,6 +189,27 @@ void Agent::OnMachineFault(const std::string& reason) {
   Consider();
 }
 
+// What runs goes on.
+void Agent::UseDevices() {
+  slots_.UseDevices(devices_.health().Usable());
+  GiveUnfitBack();
+  status_at_ = TimePoint::min();  // the servers hear it at once
+  Fill();
+  Consider();
+}
+
+// What waits for more devices than are left here: other machines may have them.
+void Agent::GiveUnfitBack() {
+  if (devices_.shape() == options_.shape) return;
+  std::set<JobId> unfit;
+  for (const auto& [need, load] : work_.loads()) {
+    const std::optional<Resources> each = LimitsOf(need);
+    if (each && SlotsIn(devices_.whole(), *each) == 0) unfit.insert(need.job);
+  }
+  DropStaged([&unfit](const Attempt& attempt) { return unfit.contains(attempt.chunk.job); });
+  for (const JobId job : unfit) work_.GiveBack(job);
+}
+
 std::optional<Attempt> Agent::MostOfDisk() const {
   std::int64_t sum = 0;
   Slots::DiskUse most;
@@ -197,6 +232,8 @@ std::string Agent::DescribeMachine() const {
   if (const std::string why = health_.Reason(deps_.loop.Now()); !why.empty()) {
     text += "; it takes no items: " + why;
   }
+  if (closing_) text += "; it takes no items: its cloud takes it away, or may soon";
+  if (const std::string left = devices_.health().Text(); !left.empty()) text += "; " + left;
   if (const std::string open = deps_.engine.open_network(); !open.empty()) {
     text += "; its network is open: " + open;
   }

@@ -29,7 +29,7 @@ void Agent::Measure(const Attempt& attempt, const ItemEnd& end, StopWhy why) {
   if (end.how == ItemEnd::How::kStopped || end.how == ItemEnd::How::kAmongOthers) return;
   paces_[job].Add(deps_.loop.Now(), end.duration);
   const Duration share = ShareOf(attempt, end.duration);
-  Ran& ran = ran_[job];
+  RanItems& ran = ran_[job];
   ++ran.items;
   ran.us += share.count();
   const double seconds = std::chrono::duration<double>(share).count();
@@ -53,7 +53,7 @@ std::vector<Measured> Agent::TakeMeasured() {
 // It was not heard, or nobody knows whether it was.
 void Agent::UntakeMeasured() {
   for (const auto& [job, told] : std::exchange(told_, {})) {
-    Ran& ran = ran_[job];
+    RanItems& ran = ran_[job];
     ran.items += told.items;
     ran.us += told.us;
     ran.squares += told.squares;

@@ -152,6 +152,19 @@ TEST_F(AgentModesTest, WhatWouldRunOutOfMemoryTooGoesBackToBeGivenMore) {
   EXPECT_EQ(link_.given_back, 7);
 }
 
+TEST_F(AgentModesTest, WhatWouldRunOutOfMemoryTooGoesBackFromAllLeases) {
+  play_.run = [](const ItemRun&) {
+    return FakeRun{.takes = std::chrono::milliseconds(100), .memory_bytes = 100LL << 30};
+  };
+  link_.documents[JobId{1}] =
+      R"({"command":["true"],"resources":{"cpus":4,"memory":{"start":"1GiB","max":"4GiB"}}})";
+  for (int i = 0; i < 20; ++i) Grants(1 + i, i, 1);
+  StartAgent();
+  RunFor(seconds(20));
+  EXPECT_GT(link_.given_back, 5);
+  EXPECT_EQ(link_.outcomes.size() + link_.given_back, 20U);
+}
+
 TEST_F(AgentModesTest, AnItemCanHaveTheWholeMachine) {
   std::vector<ContainerSpec> specs;
   play_.open = [&specs](const ContainerSpec& spec) {

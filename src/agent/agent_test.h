@@ -20,8 +20,9 @@ class AgentTest : public ::testing::Test {
     options.machine = "m1";
     options.shape = {4000, 8LL << 30, CountDevices(options.devices)};
     engine_ = std::make_unique<FakeEngine>(loop_, play_);
-    agent_ = std::make_unique<Agent>(
-        AgentDeps{loop_, link_, *engine_, random_, log_, logs_, memory_}, options);
+    agent_ = std::make_unique<Agent>(AgentDeps{loop_, link_, *engine_, random_, log_, logs_,
+                                               memory_, nullptr, nullptr, nullptr, check_},
+                                     options);
     agent_->Start();
   }
 
@@ -47,6 +48,7 @@ class AgentTest : public ::testing::Test {
   TestMemory memory_;
   TestLog log_;
   FakeEngine::Play play_;
+  DeviceCheck* check_ = nullptr;
   std::unique_ptr<FakeEngine> engine_;
   std::unique_ptr<Agent> agent_;
 };

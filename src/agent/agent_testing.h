@@ -30,12 +30,14 @@ class TestLink : public ServerLink {
   void Join(JoinRequest request, Done<Joined> done) override {
     joins.push_back(request.session);
     join_tokens.push_back(request.join_token);
+    last_join = request;
+    if (refuse_joins) return Answer<Joined>(std::move(done), *refuse_joins);
     if (!good_token.empty() && request.join_token != good_token) {
       return Answer<Joined>(std::move(done), Fail(Code::kNobody, "no such token"));
     }
     Answer<Joined>(std::move(done),
                    Joined{request.session, SessionState::kAlive, std::chrono::seconds(10),
-                          std::chrono::seconds(60), "token"});
+                          std::chrono::seconds(60), "token", policy, 0, known_as});
   }
 
   void Sync(SyncRequest request, Done<SyncResult> done) override {
@@ -82,6 +84,10 @@ class TestLink : public ServerLink {
   void FetchSecrets(const SessionPass&, JobId, Done<Secrets> done) override {
     Answer<Secrets>(done, secrets);
   }
+  void FetchRole(const SessionPass&, JobId, Done<RoleKeys> done) override {
+    ++roles_asked;
+    Answer<RoleKeys>(done, role_error ? Result<RoleKeys>(tl::unexpected(*role_error)) : role);
+  }
   void PinImage(const SessionPass&, JobId job, const std::string& digest,
                 Done<std::string> done) override {
     pins_asked.push_back({job, digest});
@@ -108,7 +114,10 @@ class TestLink : public ServerLink {
   std::vector<JobId> back;      // told with each sync
   std::string objects;          // of every job
   std::map<JobId, std::string> documents;
-  Secrets secrets;                      // of every job
+  Secrets secrets;  // of every job
+  RoleKeys role;    // of every job
+  std::optional<Error> role_error = {};
+  int roles_asked = 0;
   std::string image_digest;             // of every job
   std::optional<std::string> pin = {};  // what counts, if it is not what is told
   std::vector<std::pair<JobId, std::string>> pins_asked;
@@ -126,7 +135,11 @@ class TestLink : public ServerLink {
     return {};
   }
 
-  std::string good_token;  // empty: any
+  ContainerPolicy policy;                      // of the machine's pool
+  std::string good_token;                      // empty: any
+  std::optional<Result<Joined>> refuse_joins;  // with this, if it is set
+  std::string known_as;                        // the machine, if not as it says
+  JoinRequest last_join;
   std::vector<SessionId> joins;
   std::vector<std::string> join_tokens;
   std::vector<SyncRequest> syncs;

@@ -15,6 +15,10 @@
 namespace tidemill {
 namespace {
 
+// Between two questions for the keys of a role: servers ask a cloud no more often, and keys last
+// for minutes after the first question.
+constexpr std::chrono::seconds kRoleRest{30};
+
 // Hands the result to all who wait; they may ask for more meanwhile.
 template <typename Fetched>
 void Tell(Fetched& fetched, const Result<void>& result) {
@@ -117,8 +121,10 @@ void Catalog::FetchJob(JobId job, int failures) {
 void Catalog::FetchRest(JobId job, std::shared_ptr<Entry> entry) {
   const RunSpec& run = entry->run;
   if (!run.code.empty() && entry->code == nullptr) return FetchCode(job, std::move(entry), 0);
-  if (run.secrets.empty() && run.image_login.empty()) return Settle(job, std::move(*entry));
-  FetchSecrets(job, std::move(entry), 0);
+  const bool has_secrets = !run.secrets.empty() || !run.image_login.empty();
+  if (has_secrets && entry->secrets == nullptr) return FetchSecrets(job, std::move(entry), 0);
+  if (!run.role.empty()) return FetchRole(job, std::move(entry), 0);
+  Settle(job, std::move(*entry));
 }
 
 void Catalog::FetchCode(JobId job, std::shared_ptr<Entry> entry, int failures) {
@@ -154,12 +160,54 @@ void Catalog::FetchSecrets(JobId job, std::shared_ptr<Entry> entry, int failures
     auto secrets = JobSecrets::Of(entry->run, *std::move(answer));
     if (!secrets) return Settle(job, tl::unexpected(secrets.error()));
     entry->secrets = *std::move(secrets);
-    Settle(job, std::move(*entry));
+    FetchRest(job, entry);
   };
   deps_.link.FetchSecrets(pass_, job,
                           [this, job, take, alive = std::weak_ptr<char>(alive_)](auto answer) {
                             if (!alive.expired() && jobs_.contains(job)) take(std::move(answer));
                           });
+}
+
+void Catalog::AddRole(Entry& entry, RoleKeys keys) const {
+  entry.role_due = deps_.loop.Now() + std::max<Duration>(keys.ask_again, kRoleRest);
+  entry.secrets = JobSecrets::WithRole(entry.secrets.get(), std::move(keys));
+}
+
+void Catalog::FetchRole(JobId job, std::shared_ptr<Entry> entry, int failures) {
+  deps_.link.FetchRole(
+      pass_, job,
+      [this, job, entry, failures, alive = std::weak_ptr<char>(alive_)](Result<RoleKeys> keys) {
+        if (alive.expired() || !jobs_.contains(job)) return;
+        if (!keys && TryAgain(keys.error(), failures, [this, job, entry, failures] {
+              FetchRole(job, entry, failures + 1);
+            })) {
+          return;
+        }
+        if (!keys) return Settle(job, tl::unexpected(keys.error()));
+        AddRole(*entry, *std::move(keys));
+        Settle(job, std::move(*entry));
+      });
+}
+
+void Catalog::RenewRoles(const std::function<void(JobId)>& renewed) {
+  const TimePoint now = deps_.loop.Now();
+  for (auto& [id, job] : jobs_) {
+    if (!job.value || job.value->run.role.empty() || now < job.value->role_due) continue;
+    job.value->role_due = now + kRoleRest;
+    deps_.link.FetchRole(
+        pass_, id,
+        [this, id = id, renewed, alive = std::weak_ptr<char>(alive_)](Result<RoleKeys> keys) {
+          const auto found = alive.expired() ? jobs_.end() : jobs_.find(id);
+          if (alive.expired() || found == jobs_.end() || !found->second.value) return;
+          if (!keys) {
+            deps_.log.Warn("role.not_renewed",
+                           {{"job", id.number}, {"reason", keys.error().reason}});
+            return;
+          }
+          AddRole(*found->second.value, *std::move(keys));
+          renewed(id);
+        });
+  }
 }
 
 void Catalog::Settle(JobId job, Result<Entry> entry) {

@@ -21,8 +21,8 @@
 namespace tidemill {
 
 // What an agent must know of jobs and items before it can run them, fetched from the servers and
-// kept while leases need it. A job's secrets are as they were when the job was fetched. Loop thread
-// only.
+// kept while leases need it. A job's secrets are as they were when the job was fetched, but for the
+// keys of its role. Loop thread only.
 class Catalog {
  public:
   // A job as its items are run.
@@ -39,7 +39,8 @@ class Catalog {
     std::optional<ItemCommand> program;  // there if it is a loop
     ContainerSpec container;
     std::int64_t memory_max = 0;                // an item that ran out of memory may get up to this
-    std::shared_ptr<const JobSecrets> secrets;  // null: its spec names none
+    std::shared_ptr<const JobSecrets> secrets;  // null: its spec names none, and no role
+    TimePoint role_due{};                       // when its role's keys are asked for again
     JobCode::Folder code;                       // null: it brought none
   };
 
@@ -51,6 +52,9 @@ class Catalog {
   // the servers again and again. kInvalid: they cannot be had, or this agent cannot read them.
   // `length` is the chunk's.
   void Get(ChunkKey chunk, int length, std::function<void(Result<void>)> done);
+  // Asks for the keys of roles that are about to end; `renewed` is called for each job that has new
+  // ones, later. To be called each second.
+  void RenewRoles(const std::function<void(JobId)>& renewed);
   // Forgets what none of these leases' chunks need.
   void KeepOnly(const std::vector<ChunkKey>& chunks);
 
@@ -90,6 +94,8 @@ class Catalog {
   void FetchRest(JobId job, std::shared_ptr<Entry> entry);
   void FetchCode(JobId job, std::shared_ptr<Entry> entry, int failures);
   void FetchSecrets(JobId job, std::shared_ptr<Entry> entry, int failures);
+  void FetchRole(JobId job, std::shared_ptr<Entry> entry, int failures);
+  void AddRole(Entry& entry, RoleKeys keys) const;
   void Settle(JobId job, Result<Entry> entry);
   void FetchItems(ChunkKey chunk, int length, int failures);
   // Calls `again` later if the error may pass.

@@ -46,12 +46,18 @@ class JobLink : public ServerLink {
     Answer(done, answer);
   }
 
+  void FetchRole(const SessionPass&, JobId, Done<RoleKeys> done) override {
+    ++roles_asked;
+    Answer(done, role);
+  }
   void PinImage(const SessionPass&, JobId, const std::string&, Done<std::string>) override {}
 
   std::string document = R"({"command":["true"]})";
   std::string image_digest;
   std::string objects;
   Result<Secrets> secrets;
+  Result<RoleKeys> role;
+  int roles_asked = 0;
   int outages = 0;
   int jobs_asked = 0;
   int secrets_asked = 0;
@@ -103,9 +109,15 @@ class CatalogTest : public testing::Test {
     catalog_.Get(kChunk, 10,
                  [&](const Result<void>& got) { told = got ? "" : got.error().reason; });
     bool late = false;
-    loop_.After(within, [&] { late = true; });
+    const TimerId limit = loop_.After(within, [&] { late = true; });
     while (!told && !late) loop_.Step();
+    loop_.Cancel(limit);
     return told.value_or("nothing was told");
+  }
+  void RunFor(Duration time) {
+    bool over = false;
+    loop_.After(time, [&over] { over = true; });
+    while (!over) loop_.Step();
   }
   ItemRun Make() {
     auto run = catalog_.Make({.key = {}, .chunk = kChunk, .item = 3});
@@ -197,6 +209,61 @@ TEST_F(CatalogTest, KeepsTheLoginOfAnImageFromItsItemsAndHidesIt) {
   MaskedText masked(entry.secrets->masker());
   EXPECT_EQ(masked.Feed("it is me:pass:word, or pass:word.") + masked.Flush(),
             "it is ***, or ***.");
+}
+
+constexpr char kWithRole[] =
+    R"({"command":["true"],"role":"arn:aws:iam::123456789012:role/r","secrets":["A"]})";
+
+RoleKeys KeysCalled(const std::string& name) {
+  return {.document = "{" + name + "}", .secrets = {name}, .ask_again = seconds(600)};
+}
+
+TEST_F(CatalogTest, AsksForTheKeysOfARoleBeforeTheyEnd) {
+  link_.document = kWithRole;
+  link_.secrets = Secrets{{"A", "of the project"}};
+  link_.role = KeysCalled("first-keys");
+  EXPECT_EQ(Get(), "");
+  const auto masked = [&](const std::string& text) {
+    MaskedText one(catalog_.JobOf({7}).secrets->masker());
+    return one.Feed(text) + one.Flush();
+  };
+  EXPECT_EQ(catalog_.JobOf({7}).secrets->role()->document, "{first-keys}");
+  EXPECT_EQ(masked("of the project, first-keys, second-keys"), "***, ***, second-keys");
+  EXPECT_TRUE(Has(Make(), "A=of the project"));
+
+  int renewed = 0;
+  const auto tick = [&](int times) {
+    for (int i = 0; i < times; ++i) {
+      catalog_.RenewRoles([&](JobId job) { renewed += job == JobId{7}; });
+      RunFor(seconds(1));
+    }
+  };
+  tick(590);
+  EXPECT_EQ(link_.roles_asked, 1);
+  link_.role = KeysCalled("second-keys");
+  tick(20);
+  EXPECT_EQ(link_.roles_asked, 2);
+  EXPECT_EQ(renewed, 1);
+  EXPECT_EQ(catalog_.JobOf({7}).secrets->role()->document, "{second-keys}");
+  EXPECT_EQ(masked("of the project, first-keys, second-keys"), "***, ***, ***");
+  EXPECT_TRUE(Has(Make(), "A=of the project"));
+}
+
+TEST_F(CatalogTest, KeepsTheKeysOfARoleThatCannotBeRenewedAndAsksAgain) {
+  link_.document = kWithRole;
+  link_.secrets = Secrets{{"A", "a"}};
+  link_.role = Fail(Code::kInvalid, "project films may not have it");
+  EXPECT_EQ(Get(), "project films may not have it");
+  link_.role = KeysCalled("first-keys");
+  EXPECT_EQ(Get(), "");
+  link_.role = Fail(Code::kUnavailable, "STS does not answer");
+  for (int i = 0; i < 700; ++i) {
+    catalog_.RenewRoles([](JobId) { ADD_FAILURE() << "there are none"; });
+    RunFor(seconds(1));
+  }
+  EXPECT_EQ(catalog_.JobOf({7}).secrets->role()->document, "{first-keys}");
+  EXPECT_GE(link_.roles_asked, 2 + 3);
+  EXPECT_LE(link_.roles_asked, 2 + 5);
 }
 
 TEST_F(CatalogTest, ItemsBeginInTheFolderOfTheirCode) {

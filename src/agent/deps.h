@@ -18,6 +18,7 @@
 #include "engine/engine.h"
 #include "model/ids.h"
 #include "model/job.h"
+#include "model/machine_place.h"
 
 namespace tidemill {
 
@@ -73,6 +74,31 @@ class AgentMemory {
   virtual void Keep(const SessionPass& pass) = 0;
 };
 
+// A device that one container has at a time.
+struct MachineDevice {
+  std::string kind;
+  // "/dev/nvidia0"; or, of one that a CDI spec describes, its whole name "nvidia.com/gpu=0".
+  std::string path;
+  std::vector<std::string> nodes = {};  // of a spec's: its device nodes on the machine
+  int cores = 0;                        // of a kind whose programs are told them; 0: nobody knows
+  std::string model = {};               // this and the next two: see DeviceCount
+  std::int64_t memory = 0;
+  std::int32_t version = 0;
+
+  bool of_spec() const { return !path.starts_with('/'); }
+  bool operator==(const MachineDevice&) const = default;
+};
+
+// Looks whether devices work. Loop thread only.
+class DeviceCheck {
+ public:
+  virtual ~DeviceCheck() = default;
+  // Why each of them does not, in their order; empty: it does. `done` comes once, and never from
+  // inside the call. One look at a time.
+  virtual void Look(const std::vector<MachineDevice>& devices,
+                    std::function<void(std::vector<std::string>)> done) = 0;
+};
+
 // The world as an agent sees it; all of it outlives the agent.
 struct AgentDeps {
   Loop& loop;
@@ -82,9 +108,10 @@ struct AgentDeps {
   Log& log;
   ItemLogs& logs;
   AgentMemory& memory;
-  ItemData* data = nullptr;   // null: jobs with inputs or outputs cannot run here
-  JobCode* code = nullptr;    // null: jobs that bring code cannot run here
-  JobCache* cache = nullptr;  // null: jobs with a cache cannot run here
+  ItemData* data = nullptr;      // null: jobs with inputs or outputs cannot run here
+  JobCode* code = nullptr;       // null: jobs that bring code cannot run here
+  JobCache* cache = nullptr;     // null: jobs with a cache cannot run here
+  DeviceCheck* check = nullptr;  // null: devices are taken to work
 };
 
 struct AgentLimits {
@@ -131,6 +158,13 @@ struct AgentLimits {
   Duration leave_save = std::chrono::seconds(8);
   // For the last sync of an agent that leaves.
   Duration leave_time = std::chrono::seconds(10);
+  // The last part of the time that a notice leaves is for items to end, or their own grace if that
+  // is less, for their last checkpoints, for the last sync, and for the logs. Until then items may
+  // end by themselves. A notice that leaves less leaves to each its share.
+  Duration notice_grace = std::chrono::seconds(20);
+  Duration notice_save = std::chrono::seconds(30);
+  Duration notice_time = std::chrono::seconds(5);
+  Duration notice_logs = std::chrono::seconds(5);
   // Outputs that cannot be stored for this long are given up, and their items run again: by then
   // another machine may have more luck.
   Duration store_outage = std::chrono::minutes(10);
@@ -139,12 +173,18 @@ struct AgentLimits {
   Duration save_again = std::chrono::seconds(5);
   // The last checkpoint of an attempt is waited for, this long; its slot is free meanwhile.
   Duration last_save = std::chrono::minutes(10);
+  // Between two looks at the devices. A vendor's tool may take a second for each and keep its
+  // driver busy meanwhile; and items that begin on a device that fails are tried again, at the cost
+  // of this.
+  Duration device_rest = std::chrono::seconds(30);
+  // What no event says is looked at this often: disks, late runs, idle containers.
+  Duration tick = std::chrono::seconds(1);
 };
 
-// A device that one container has at a time.
-struct MachineDevice {
-  std::string kind;
-  std::string path;  // "/dev/nvidia0"
+// Why an agent has left by itself.
+enum class AgentEnd : std::uint8_t {
+  kNotice,  // its machine is taken away, or may be soon: it must not join again
+  kGaveUp,  // it heard no server for too long: its machine costs, and is of no use
 };
 
 struct AgentOptions {
@@ -152,8 +192,20 @@ struct AgentOptions {
   std::string machine_key;
   // Asked for each join with a new session: a person may have put a fresh one there.
   std::function<std::string()> join_token = [] { return std::string(); };
+  // Instead of a join token, asked for in the same way: what the machine's cloud signs. Its `done`
+  // comes once, never from inside.
+  std::function<void(std::function<void(Result<MachineProof>)> done)> proof = {};
+  std::string pool = {};  // with a proof: where the machine says that it belongs
+  std::string project = {};
+  MachinePlace place = {};
+  // No server has taken it for this long: it leaves, and its machine is ended. Zero: never.
+  Duration give_up = {};
+  // It has left by itself; the process is to end. Called once at most.
+  std::function<void(AgentEnd)> ended = [](AgentEnd) {};
   Resources shape;  // its devices are those below, counted
   std::vector<MachineDevice> devices = {};
+  // That its pool may lend to jobs; see VolumeTerms.
+  std::vector<std::string> host_folders = {};
   // Why this machine's disk takes no more; empty: it does. Asked each second.
   std::function<std::string()> disk_trouble = [] { return std::string(); };
   // What inputs may take of the disk before none is fetched ahead any more.

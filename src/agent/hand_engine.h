@@ -33,6 +33,10 @@ class HandEngine : public Engine {
     void Run(ItemRun run) override { runs.push_back(std::move(run)); }
     void Stop(std::uint64_t number) override { stopped.push_back(number); }
     void NoMore() override { no_more = true; }
+    void UseRole(std::string_view keys) override {
+      if (roles.empty()) runs_before_role = runs.size();
+      roles.emplace_back(keys);
+    }
     ContainerUse Use() const override { return use; }
     bool usable() const override { return true; }
 
@@ -54,6 +58,8 @@ class HandEngine : public Engine {
     ItemRun program;
     std::vector<ItemRun> runs;  // that have not ended
     std::vector<std::uint64_t> stopped;
+    std::vector<std::string> roles;  // as they were told
+    std::size_t runs_before_role = 0;
     bool no_more = false;
   };
 

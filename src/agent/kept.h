@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What an agent keeps of attempts that have checkpoints, and of jobs that have a cache.
+// What an agent keeps of attempts and jobs beside their leases.
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -12,6 +13,36 @@
 #include "engine/engine.h"
 
 namespace tidemill {
+
+// It cannot run here, until it is tried again.
+struct RestingJob {
+  TimePoint until = {};
+  std::string reason = {};
+  bool for_good = false;  // only a person can change it: the servers are told
+  bool told = false;      // and have heard it
+};
+
+// Its containers do not open just now.
+struct FailingJob {
+  TimePoint since;
+  std::string reason;
+};
+
+// Of items that ended: how long their containers were taken by them.
+struct RanItems {
+  std::int64_t items = 0;
+  std::int64_t us = 0;
+  double squares = 0;        // of the seconds of those that succeeded
+  std::int64_t lost_us = 0;  // of attempts that are not among these items; see Measured
+};
+
+// It has ended well, and its outputs are being stored.
+struct StoringAttempt {
+  Attempt attempt;
+  ItemEnd end;
+  TimePoint since;
+  int failures = 0;
+};
 
 // It runs, and its checkpoint is saved by the clock.
 struct WatchedAttempt {

@@ -15,7 +15,15 @@ LogPlace PlaceOf(const Attempt& attempt) {
 
 void MaskedLogs::Begin(const Attempt& attempt, std::shared_ptr<const JobSecrets> secrets) {
   if (secrets == nullptr || secrets->masker().empty()) return;
-  texts_.insert_or_assign(attempt.key, Text{std::move(secrets), std::nullopt});
+  texts_.insert_or_assign(attempt.key, Text{attempt.chunk.job, std::move(secrets), std::nullopt});
+}
+
+void MaskedLogs::Renew(JobId job, const std::shared_ptr<const JobSecrets>& secrets) {
+  for (auto& [key, text] : texts_) {
+    if (text.job != job || text.secrets == secrets) continue;
+    if (text.masked) text.masked->Use(secrets->masker());
+    text.secrets = secrets;
+  }
 }
 
 void MaskedLogs::Append(const Attempt& attempt, std::string_view bytes) {

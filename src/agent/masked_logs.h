@@ -23,6 +23,9 @@ class MaskedLogs {
 
   // The attempt is about to run. Null: it has no secrets.
   void Begin(const Attempt& attempt, std::shared_ptr<const JobSecrets> secrets);
+  // The attempts of this job that run may print these from now on; of those before them, what is
+  // still good is among these.
+  void Renew(JobId job, const std::shared_ptr<const JobSecrets>& secrets);
   void Append(const Attempt& attempt, std::string_view bytes);
   // It runs no more: writes what was held back. The same attempt may begin anew.
   void End(const Attempt& attempt);
@@ -33,6 +36,7 @@ class MaskedLogs {
 
  private:
   struct Text {
+    JobId job;
     std::shared_ptr<const JobSecrets> secrets;
     std::optional<MaskedText> masked;  // once it has written something
   };

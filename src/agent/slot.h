@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "agent/device_variables.h"
 #include "agent/slots.h"
 #include "base/check.h"
 
@@ -41,6 +42,7 @@ struct Slots::Slot : ContainerEvents {
         program(std::move(wish.program)),
         timeout(wish.timeout),
         grace(wish.grace),
+        secrets(std::move(wish.secrets)),
         keeps(std::move(wish.keeps)) {}
   ~Slot() override { slots.room_.Return(share); }
   Slot(const Slot&) = delete;
@@ -119,9 +121,11 @@ struct Slots::Slot : ContainerEvents {
   const ContainerSpec spec;
   bool once;
   const Room::Share share;
+  const std::string devices = OutcomeDevices(slots.room_.DevicesOf(share));
   ItemRun program;                                 // of a loop, until it is open
   Duration timeout;                                // of its runs; zero: none
   Duration grace;                                  // the same of a loop's program
+  std::shared_ptr<const JobSecrets> secrets;       // null: its job has none
   std::vector<std::shared_ptr<const void>> keeps;  // longer than the container
   std::optional<FoundContainer> left;              // see above
   std::unique_ptr<Container> container;            // null while it is being opened, or left

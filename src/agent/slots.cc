@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "agent/device_variables.h"
 #include "agent/slot.h"
 #include "base/check.h"
 
@@ -104,8 +105,10 @@ void Slots::Run(const Attempt& attempt, const Need& need, int depth, ItemRun run
   Slot* slot = FewestRuns(need, depth, attempt.alone);
   TIDEMILL_CHECK(slot != nullptr);
   run.number = ++last_run_;
+  if (!slot->spec.loop) TellDevices(*slot, run);  // a loop's program has heard of them
   slot->used = true;
   slot->runs.push_back({run.number, attempt});
+  slot->runs.back().attempt.devices = slot->devices;
   slot->container->Run(std::move(run));
 }
 
@@ -117,6 +120,22 @@ void Slots::StopIf(StopWhy why, const std::function<bool(const ItemKey&)>& is_ov
       given.waited = {};
       slot->container->Stop(given.number);
     }
+  }
+}
+
+void Slots::StopWaiting(StopWhy why) {
+  for (const auto& slot : slots_) {
+    if (!slot->spec.loop) StopWaiting(*slot, why);
+  }
+}
+
+void Slots::StopWaiting(Slot& slot, StopWhy why) {
+  for (std::size_t i = 1; i < slot.runs.size(); ++i) {
+    Slot::Given& given = slot.runs[i];
+    if (given.stopped != StopWhy::kNone) continue;
+    given.stopped = why;
+    given.waited = {};
+    slot.container->Stop(given.number);
   }
 }
 
@@ -138,7 +157,8 @@ void Slots::Retire(const ItemKey& key, StopWhy why) {
 std::vector<Slots::DiskUse> Slots::DiskUses(const std::function<bool(JobId)>& is_asked) const {
   std::vector<DiskUse> uses;
   for (const auto& slot : slots_) {
-    if (slot->runs.empty() || slot->retired || !is_asked(slot->spec.job)) continue;
+    if (slot->runs.empty() || !is_asked(slot->spec.job)) continue;
+    if (slot->retired && slot->runs.front().stopped != StopWhy::kNone) continue;
     uses.push_back({slot->runs.front().attempt, slot->container->Use().disk_bytes});
   }
   return uses;
@@ -185,7 +205,9 @@ void Slots::Want(JobId job, const Resources& limits, int count, const std::funct
 void Slots::Open(Wish wish, Room::Share share) {
   wish.spec.policy = policy_;
   wish.spec.limits = share.limits;
-  wish.spec.devices = room_.PathsOf(share);
+  for (const MachineDevice& device : room_.DevicesOf(share)) {
+    wish.spec.devices.push_back(device.path);
+  }
   ContainerSpec asked = wish.spec;
   wish.spec.login.reset();  // the slot lives longer than it is needed
   auto made = std::make_unique<Slot>(*this, std::move(wish), std::move(share));
@@ -217,7 +239,11 @@ void Slots::Opened(Slot* slot, Result<std::unique_ptr<Container>> container) {
       Close(slot);
       return events_.OnRoom();
     }
-    if (slot->spec.loop) slot->container->Load(std::move(slot->program));
+    TellRole(*slot);
+    if (slot->spec.loop) {
+      TellDevices(*slot, slot->program);
+      slot->container->Load(std::move(slot->program));
+    }
     return events_.OnOpened(slot->spec.job);
   }
   const JobId job = slot->spec.job;
@@ -225,6 +251,41 @@ void Slots::Opened(Slot* slot, Result<std::unique_ptr<Container>> container) {
   if (container.error().code != Code::kInvalid) TryAgainLater();
   events_.OnOpenFailed(job, container.error());
   events_.OnRoom();
+}
+
+void Slots::TellDevices(const Slot& slot, ItemRun& run) const {
+  if (slot.share.devices.empty()) return;
+  SetDeviceVariables(room_.DevicesOf(slot.share), deps_.engine.mounts(), run.env);
+}
+
+void Slots::UseDevices(const std::vector<bool>& usable) {
+  room_.Use(usable);
+  for (const auto& slot : slots_) {
+    const std::vector<std::size_t>& devices = slot->share.devices;
+    const bool is_well = std::all_of(devices.begin(), devices.end(),
+                                     [&usable](std::size_t device) { return usable[device]; });
+    if (is_well || slot->retired) continue;
+    slot->retired = true;
+    slot->unwanted |= !slot->container && !slot->left;
+    if (!slot->spec.loop) StopWaiting(*slot, StopWhy::kMoved);
+    if (slot->spec.loop && slot->container && slot->runs.empty()) LetGo(*slot);
+  }
+  std::erase_if(slots_, [](const auto& slot) {
+    return slot->retired && slot->container && slot->runs.empty() && !slot->spec.loop;
+  });
+}
+
+void Slots::TellRole(Slot& slot) {
+  if (!slot.container || slot.secrets == nullptr || !slot.secrets->role()) return;
+  slot.container->UseRole(slot.secrets->role()->document);
+}
+
+void Slots::UseRole(JobId job, const std::shared_ptr<const JobSecrets>& secrets) {
+  for (const auto& slot : slots_) {
+    if (slot->spec.job != job || slot->secrets == secrets) continue;
+    slot->secrets = secrets;
+    TellRole(*slot);
+  }
 }
 
 void Slots::Close(Slot* slot) {

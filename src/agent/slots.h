@@ -15,6 +15,7 @@
 
 #include "agent/deps.h"
 #include "agent/image_pins.h"
+#include "agent/job_secrets.h"
 #include "agent/room.h"
 #include "agent/verdict.h"
 #include "agent/work.h"
@@ -54,6 +55,7 @@ class Slots {
 
   // Containers that are opened from now on are held to it.
   void UsePolicy(const ContainerPolicy& policy) { policy_ = policy; }
+  const ContainerPolicy& policy() const { return policy_; }
   // Brings the engine up; Open waits for it.
   void Start();
 
@@ -64,6 +66,8 @@ class Slots {
   void Run(const Attempt& attempt, const Need& need, int depth, ItemRun run);
   // Ends the runs for which `is_over` is true; their ends come as any other.
   void StopIf(StopWhy why, const std::function<bool(const ItemKey&)>& is_over);
+  // The same of those that wait behind another in their container. In a loop nobody knows which do.
+  void StopWaiting(StopWhy why);
 
   // A container that is wanted.
   struct Wish {
@@ -72,6 +76,7 @@ class Slots {
     ItemRun program = {};   // of a loop
     Duration timeout = {};  // of each run; zero: none
     Duration grace = {};
+    std::shared_ptr<const JobSecrets> secrets = {};  // with the keys of its role, if it has one
     // What its mounts need: it is held while the container is there.
     std::vector<std::shared_ptr<const void>> keeps = {};
   };
@@ -84,6 +89,11 @@ class Slots {
   // is room. A container without runs makes way if nothing needs it.
   void Want(JobId job, const Resources& limits, int count, const std::function<Wish()>& make,
             const IsNeeded& is_needed);
+  // The job's containers have the keys of its role from now on.
+  void UseRole(JobId job, const std::shared_ptr<const JobSecrets>& secrets);
+  // By their place in the machine's list: whether each device may be given out. A container that
+  // has one that may not ends what it has begun, and takes nothing more.
+  void UseDevices(const std::vector<bool>& usable);
   // What an earlier life of the agent has left running has its share of the machine from the start,
   // and waits to be adopted. `decide` says what is to be done with the containers of a job.
   enum class Found { kWait, kAdopt, kEnd };
@@ -152,6 +162,9 @@ class Slots {
   void TryAgainLater();
   void Close(Slot* slot);
   void LetGo(Slot& slot);
+  static void TellRole(Slot& slot);
+  void TellDevices(const Slot& slot, ItemRun& run) const;
+  static void StopWaiting(Slot& slot, StopWhy why);
   void Keep(const FoundContainer& found);
   // False: none of its runs is ours any more.
   bool AdoptOne(Slot& slot, const Adoption& adoption);

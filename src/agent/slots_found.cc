@@ -35,6 +35,7 @@ bool Slots::AdoptOne(Slot& slot, const Adoption& adoption) {
     any |= attempt.has_value();
     const StopWhy stopped = attempt ? StopWhy::kNone : StopWhy::kLeaseGone;
     slot.runs.push_back({run.number, attempt.value_or(Attempt()), stopped, attempt.has_value()});
+    slot.runs.back().attempt.devices = slot.devices;
   }
   if (!any) return false;
   std::sort(slot.runs.begin(), slot.runs.end(),
@@ -43,11 +44,13 @@ bool Slots::AdoptOne(Slot& slot, const Adoption& adoption) {
   slot.once = wish.once;
   slot.timeout = wish.timeout;
   slot.grace = wish.grace;
+  slot.secrets = wish.secrets;
   slot.keeps = wish.keeps;
   slot.used = true;
   slot.idle_since = slot.measured_at = deps_.loop.Now();
   const FoundContainer found = *std::exchange(slot.left, std::nullopt);
   slot.container = found.adopt(slot);
+  TellRole(slot);
   deps_.log.Info("container.adopted", {{"job", slot.spec.job.number},
                                        {"runs", static_cast<std::int64_t>(slot.runs.size())}});
   for (const Slot::Given& given : slot.runs) {

@@ -105,6 +105,25 @@ TEST_F(SlotsModesTest, OutOfOrderOnlyALoopIsBelieved) {
   EXPECT_DEATH(container->End(1), "");
 }
 
+TEST_F(SlotsModesTest, WhatWaitsBehindAnotherCanBeStoppedAlone) {
+  Want(false, false, 1);
+  for (int i = 1; i <= 3; ++i) Run(i);
+  auto* container = engine_.made[0];
+  slots_.StopWaiting(StopWhy::kInterrupted);
+  EXPECT_EQ(container->stopped,
+            (std::vector<std::uint64_t>{container->runs[1].number, container->runs[2].number}));
+  for (int i = 1; i <= 3; ++i) container->End(0);
+  EXPECT_EQ(told_.whys,
+            (std::vector<StopWhy>{StopWhy::kNone, StopWhy::kInterrupted, StopWhy::kInterrupted}));
+}
+
+TEST_F(SlotsModesTest, OfALoopNobodyKnowsWhichWait) {
+  Want(true, false, 1);
+  for (int i = 1; i <= 3; ++i) Run(i);
+  slots_.StopWaiting(StopWhy::kInterrupted);
+  EXPECT_TRUE(engine_.made[0]->stopped.empty());
+}
+
 TEST_F(SlotsModesTest, AContainerThatIsRetiredGetsNothingMore) {
   Want(false, false, 1);
   Run(1);

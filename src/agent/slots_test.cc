@@ -68,6 +68,7 @@ class CountingEngine : public Engine {
     void Run(ItemRun run) override { container_->Run(std::move(run)); }
     void Stop(std::uint64_t number) override { container_->Stop(number); }
     void NoMore() override { container_->NoMore(); }
+    void UseRole(std::string_view keys) override { container_->UseRole(keys); }
     ContainerUse Use() const override { return container_->Use(); }
     bool usable() const override { return container_->usable(); }
 
@@ -90,7 +91,8 @@ class CountingEngine : public Engine {
         if (!devices.insert(path).second) wrong += "two have " + path + "; ";
       }
       std::int32_t count = 0;
-      for (const auto& [kind, one] : spec.limits.devices) count += kind == kWholeMachine ? 0 : one;
+      for (const auto& [kind, one] : spec.limits.devices)
+        count += kind == kWholeMachine ? 0 : one.count;
       if (static_cast<std::size_t>(count) != spec.devices.size()) wrong += "other devices; ";
     }
     if (millicpus > options_.shape.millicpus) wrong += "too many processors; ";

@@ -200,6 +200,12 @@ void Work::GiveBack(LeaseId lease) {
   if (found != held_.end()) GiveBack(found->second);
 }
 
+void Work::GiveBack(const Need& need) {
+  const auto leases = order_.find(need);
+  if (leases == order_.end()) return;
+  for (const LeaseId& id : leases->second) GiveBack(held_.at(id));
+}
+
 void Work::GiveBack(JobId job) {
   for (auto leases = order_.lower_bound(Need{job});
        leases != order_.end() && leases->first.job == job; ++leases) {

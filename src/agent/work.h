@@ -41,6 +41,7 @@ struct Attempt {
   std::int64_t memory_bytes = 0;  // as in Need
   bool alone = false;             // in a loop: with no other beside it
   std::uint64_t data = 0;         // the number of its DataPlace; 0: it has none
+  std::string devices = {};       // that it runs on, as its outcome has them
   DataPlace place() const { return {chunk.job, data}; }
 };
 
@@ -84,8 +85,10 @@ class Work {
   void PutBack(const ItemKey& key, std::optional<Outcome> lost = std::nullopt, bool alone = false);
   // It had not begun, and goes back to the server.
   void Return(const ItemKey& key);
-  // All that waits of a job, or of a lease, goes back to the server.
+  // All that waits of a job, of those of its leases with one need, or of a lease goes back to the
+  // server.
   void GiveBack(JobId job);
+  void GiveBack(const Need& need);
   void GiveBack(LeaseId lease);
   // Nothing of it may be said any more.
   void Drop(LeaseId lease);

@@ -102,9 +102,21 @@ Bits& Bits::operator-=(const Bits& other) {
 
 Bits Bits::operator~() const { return All(length_) -= *this; }
 
-bool Bits::Intersects(const Bits& other) const { return (*this & other).Any(); }
+bool Bits::Intersects(const Bits& other) const {
+  TIDEMILL_CHECK(length_ == other.length_);
+  for (int w = 0; w < UsedWords(); ++w) {
+    if ((words_[w] & other.words_[w]) != 0) return true;
+  }
+  return false;
+}
 
-bool Bits::Contains(const Bits& other) const { return (other - *this).None(); }
+bool Bits::Contains(const Bits& other) const {
+  TIDEMILL_CHECK(length_ == other.length_);
+  for (int w = 0; w < UsedWords(); ++w) {
+    if ((other.words_[w] & ~words_[w]) != 0) return false;
+  }
+  return true;
+}
 
 std::string Bits::Bytes() const {
   std::string bytes((length_ + 7) / 8, '\0');

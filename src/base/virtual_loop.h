@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <memory>
-#include <utility>
+#include <vector>
 
 #include "base/loop.h"
 #include "base/random.h"
@@ -26,17 +26,31 @@ class VirtualLoop : public Loop {
   std::uint64_t steps() const { return steps_; }
 
  private:
-  using Place = std::pair<TimePoint, std::uint64_t>;  // the second is random
-  struct Due {
-    TimerId timer;
+  // A call that waits; its place in the table is used again after it.
+  struct Slot {
     std::function<void()> call;
+    std::uint32_t life = 0;  // how often the slot was used: tells a timer from a later one
   };
+  struct Due {
+    TimePoint at;
+    std::uint64_t order = 0;  // among those of the same moment: random
+    std::uint64_t asked = 0;  // among those that are alike even so
+    TimerId timer = TimerId::kNone;
+  };
+  static bool IsLater(const Due& a, const Due& b);
+  // Null if it has been called, or cancelled.
+  Slot* Find(TimerId timer);
+  std::function<void()> Take(Slot& slot);
+  void DropCancelled();
+
   Random& random_;
   TimePoint now_{};
-  std::uint64_t next_timer_ = 0;
+  std::uint64_t asked_ = 0;
   std::uint64_t steps_ = 0;
-  std::multimap<Place, Due> due_;
-  std::map<TimerId, std::multimap<Place, Due>::iterator> places_;
+  std::vector<Due> due_;  // a heap, the next one first; with those that were cancelled
+  std::size_t cancelled_ = 0;
+  std::vector<Slot> slots_;
+  std::vector<std::uint32_t> free_;  // slots
 };
 
 // Runs a server's store calls as they would run on other threads: later, and in any order. Dropped,

@@ -69,6 +69,12 @@ int PauseJob(const Context& context, const std::string& job) {
   });
 }
 
+int CloseJob(const Context& context, const std::string& job) {
+  return Change(context, job, "close", [](const Job& changed) {
+    return PublicId(changed) + " takes no more items, and ends when those that it has are done";
+  });
+}
+
 int ResumeJob(const Context& context, const std::string& job) {
   return Change(context, job, "resume", [](const Job& changed) {
     const std::string id = PublicId(changed);

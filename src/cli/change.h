@@ -12,6 +12,7 @@ namespace tidemill::cli {
 
 int CancelJob(const Context& context, const std::string& job);
 int PauseJob(const Context& context, const std::string& job);
+int CloseJob(const Context& context, const std::string& job);
 int ResumeJob(const Context& context, const std::string& job);
 // Neither: all that have failed.
 struct RetryFlags {

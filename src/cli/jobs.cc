@@ -8,8 +8,10 @@
 #include "cli/format.h"
 #include "cli/machines.h"
 #include "cli/table.h"
+#include "cli/then.h"
 #include "cli/wishes.h"
 #include "wire/job_json.h"
+#include "wire/notify_json.h"
 #include "wire/spec_json.h"
 
 namespace tidemill::cli {
@@ -135,6 +137,15 @@ void PrintGroups(const Context& context, const JobCounts& shown) {
   }
 }
 
+// Who was told of it; nobody, mostly, and then nothing is asked.
+std::string FetchTold(const Context& context, const Job& job) {
+  const auto targets = ParseNotify(job.spec.document);
+  if (!targets || targets->empty()) return "";
+  const auto body = context.client.Get(JobTarget(PublicId(job), "/notifications"));
+  const auto all = body ? ParseNotifications(*body) : tl::unexpected(body.error());
+  return all ? ToldText(*all) : "";
+}
+
 void PrintJob(const Context& context, const JobCounts& shown) {
   const Console& console = context.console;
   const Job& job = shown.job;
@@ -163,6 +174,7 @@ void PrintJob(const Context& context, const JobCounts& shown) {
       for (const auto& [name, text] : CostLines(*cost)) line(name, text);
     }
   }
+  if (const std::string told = FetchTold(context, job); !told.empty()) line("told", told);
   if (job.round > 0) line("retried", job.round == 1 ? "once" : Thousands(job.round) + " times");
   PrintTroubles(context, shown);
   PrintGroups(context, shown);
@@ -178,8 +190,8 @@ std::string NeedsText(const JobSpec& spec) {
   std::string text = CpusText(each.millicpus) + (each.millicpus == 1000 ? " cpu" : " cpus");
   if (each.memory_bytes > 0) text += " and " + BytesText(each.memory_bytes);
   if (spec.memory_max > 0) text += " to " + BytesText(spec.memory_max);
-  for (const auto& [kind, count] : each.devices) {
-    text += ", " + std::to_string(count) + " " + Printable(kind);
+  for (const auto& [kind, asked] : each.devices) {
+    text += ", " + Printable(DeviceInWords(kind, asked));
   }
   return text;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/machines.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "cli/format.h"
@@ -26,14 +27,21 @@ Cell StateOf(const Session& session) {
   return Cell("ready");
 }
 
-// "2 nvidia.com/gpu, 1 fpga"; what every machine has is not worth a word.
+// "2 nvidia.com/gpu (NVIDIA A10G, 22.4 GiB), 1 fpga"; what every machine has is not worth a word.
 std::string DevicesText(const Devices& devices) {
   std::string text;
-  for (const auto& [kind, count] : devices) {
+  for (const auto& [kind, has] : devices) {
     if (kind == kWholeMachine) continue;
-    text += (text.empty() ? "" : ", ") + std::to_string(count) + " " + Printable(kind);
+    text += (text.empty() ? "" : ", ") + Printable(DeviceInWords(kind, has));
   }
   return text.empty() ? "-" : text;
+}
+
+// "c7i.4xlarge eu-west-1a spot"; "-" in no cloud.
+std::string PlaceText(const ListedMachine& machine) {
+  if (!machine.status || machine.status->type.empty()) return "-";
+  const MachineStatus& status = *machine.status;
+  return Printable(status.type) + " " + Printable(status.zone) + (status.spot ? " spot" : "");
 }
 
 // Why some of them get no items.
@@ -71,6 +79,8 @@ std::string MachinesText(const std::vector<ListedMachine>& machines, std::int64_
   if (machines.empty()) {
     return "no machine has joined.  Make this one a machine:  tidemill up\n";
   }
+  const bool in_cloud = std::any_of(machines.begin(), machines.end(),
+                                    [](const auto& machine) { return PlaceText(machine) != "-"; });
   std::vector<std::vector<Cell>> rows;
   Resources all{0, 0};
   std::int64_t items = 0;
@@ -85,17 +95,13 @@ std::string MachinesText(const std::vector<ListedMachine>& machines, std::int64_
                     DevicesText(session.shape.devices), EngineText(machine),
                     Thousands(machine.items),
                     Cell(AgoText(machine.seen_ms, now_ms), late ? Colour::kRed : Colour::kPlain)});
+    if (in_cloud) rows.back().push_back(PlaceText(machine));
   }
-  std::string out = FormatTable({{"MACHINE"},
-                                 {"POOL"},
-                                 {"STATE"},
-                                 {"CPUS", true},
-                                 {"MEMORY", true},
-                                 {"DEVICES"},
-                                 {"ENGINE"},
-                                 {"ITEMS", true},
-                                 {"SEEN"}},
-                                rows, width, colours);
+  std::vector<Column> columns = {{"MACHINE"},    {"POOL"},         {"STATE"},
+                                 {"CPUS", true}, {"MEMORY", true}, {"DEVICES"},
+                                 {"ENGINE"},     {"ITEMS", true},  {"SEEN"}};
+  if (in_cloud) columns.push_back({"PLACE"});
+  std::string out = FormatTable(columns, rows, width, colours);
   const auto count = static_cast<std::int64_t>(machines.size());
   return out + CountOf(count, "machine") + ": " + CpusText(all.millicpus) + " cpus, " +
          BytesText(all.memory_bytes) + ", " + CountOf(items, "item") + " leased.\n" +

@@ -34,14 +34,26 @@ tl::unexpected<Error> Wrong(const std::string& name, const std::string& why) {
 
 class Packer {
  public:
-  Packer(std::string folder, IgnoreRules rules, const PackLimits& limits)
-      : folder_(std::move(folder)), rules_(std::move(rules)), limits_(limits) {}
+  Packer(std::string folder, IgnoreRules rules, const PackLimits& limits, TarWrite write,
+         std::string below = "")
+      : folder_(std::move(folder)),
+        rules_(std::move(rules)),
+        limits_(limits),
+        write_(std::move(write)),
+        below_(std::move(below)) {}
 
-  Result<PackedFolder> Run() {
-    TIDEMILL_TRY_VOID(Folder("", 1));
-    TIDEMILL_TRY_VOID(zstd_.Add(TarEnd()));
-    TIDEMILL_TRY_VOID(zstd_.End());
-    return std::move(made_);
+  // Without the archive's end.
+  Result<void> Run() { return Folder("", 1); }
+
+  const PackedFolder& made() const { return made_; }
+  tl::unexpected<Error> TooLarge(std::int64_t most) const {
+    std::string text = folder_ + " has more than " + BytesText(most) + " to send; its largest:";
+    for (const auto& [bytes, name] : largest_) {
+      text += "\n  " + BytesText(bytes) + "  " + Printable(name);
+    }
+    return Fail(Code::kInvalid, text + "\nName what is no code in " +
+                                    std::string(IgnoreRules::kFile) +
+                                    "; keep data in an object store");
   }
 
  private:
@@ -82,7 +94,7 @@ class Packer {
                                       std::string(IgnoreRules::kFile));
     }
     if (is_folder) {
-      TIDEMILL_TRY_VOID(zstd_.Add(TarHeader({.kind = TarItem::Kind::kFolder, .name = name})));
+      TIDEMILL_TRY_VOID(write_(TarHeader({.kind = TarItem::Kind::kFolder, .name = below_ + name})));
       return Folder(name, depth + 1);
     }
     return S_ISLNK(status.st_mode) ? Link(name) : File(name, status);
@@ -106,7 +118,8 @@ class Packer {
                              "the link in " +
                              std::string(IgnoreRules::kFile));
     }
-    return zstd_.Add(TarHeader({.kind = TarItem::Kind::kLink, .name = name, .target = target}));
+    return write_(
+        TarHeader({.kind = TarItem::Kind::kLink, .name = below_ + name, .target = target}));
   }
 
   Result<void> File(const std::string& name, const struct stat& status) {
@@ -114,9 +127,9 @@ class Packer {
     if (!fd) return Wrong(name, std::strerror(errno));
     Note(name, status.st_size);
     if (made_.file_bytes > limits_.bytes) return TooLarge(limits_.bytes);
-    TIDEMILL_TRY_VOID(zstd_.Add(TarHeader({.name = name,
-                                           .size_bytes = status.st_size,
-                                           .executable = (status.st_mode & S_IXUSR) != 0})));
+    TIDEMILL_TRY_VOID(write_(TarHeader({.name = below_ + name,
+                                        .size_bytes = status.st_size,
+                                        .executable = (status.st_mode & S_IXUSR) != 0})));
     std::int64_t left = status.st_size;
     std::string piece(256 << 10, '\0');
     while (left > 0) {
@@ -125,11 +138,10 @@ class Packer {
       if (got < 0 && errno == EINTR) continue;
       if (got < 0) return Wrong(name, std::strerror(errno));
       if (got == 0) return Wrong(name, "it changed while it was packed");
-      TIDEMILL_TRY_VOID(
-          zstd_.Add(std::string_view(piece).substr(0, static_cast<std::size_t>(got))));
+      TIDEMILL_TRY_VOID(write_(std::string_view(piece).substr(0, static_cast<std::size_t>(got))));
       left -= got;
     }
-    return zstd_.Add(TarPadding(status.st_size));
+    return write_(TarPadding(status.st_size));
   }
 
   void Note(const std::string& name, std::int64_t bytes) {
@@ -140,29 +152,14 @@ class Packer {
     if (largest_.size() > kShown) largest_.pop_back();
   }
 
-  tl::unexpected<Error> TooLarge(std::int64_t most) const {
-    std::string text = folder_ + " has more than " + BytesText(most) + " to send; its largest:";
-    for (const auto& [bytes, name] : largest_) {
-      text += "\n  " + BytesText(bytes) + "  " + Printable(name);
-    }
-    return Fail(Code::kInvalid, text + "\nName what is no code in " +
-                                    std::string(IgnoreRules::kFile) +
-                                    "; keep data in an object store");
-  }
-
   const std::string folder_;
   const IgnoreRules rules_;
   const PackLimits limits_;
   PackedFolder made_;
   std::int64_t entries_ = 0;
   std::vector<std::pair<std::int64_t, std::string>> largest_;
-  ZstdWriter zstd_{[this](std::string_view bytes) -> Result<void> {
-    made_.bytes += bytes;
-    if (static_cast<std::int64_t>(made_.bytes.size()) > limits_.packed_bytes) {
-      return TooLarge(limits_.packed_bytes);
-    }
-    return {};
-  }};
+  const TarWrite write_;
+  const std::string below_;
 };
 
 Result<IgnoreRules> RulesOf(const std::string& folder) {
@@ -184,7 +181,28 @@ Result<PackedFolder> PackFolder(const std::string& folder, const PackLimits& lim
     return Fail(Code::kInvalid, "code: " + folder + " is not a folder");
   }
   TIDEMILL_TRY(IgnoreRules rules, RulesOf(folder));
-  return Packer(folder, std::move(rules), limits).Run();
+  std::string bytes;
+  const Packer* packing = nullptr;
+  ZstdWriter zstd([&](std::string_view more) -> Result<void> {
+    bytes += more;
+    if (static_cast<std::int64_t>(bytes.size()) <= limits.packed_bytes) return {};
+    return packing->TooLarge(limits.packed_bytes);
+  });
+  Packer packer(folder, std::move(rules), limits,
+                [&zstd](std::string_view more) { return zstd.Add(more); });
+  packing = &packer;
+  TIDEMILL_TRY_VOID(packer.Run());
+  TIDEMILL_TRY_VOID(zstd.Add(TarEnd()));
+  TIDEMILL_TRY_VOID(zstd.End());
+  PackedFolder made = packer.made();
+  made.bytes = std::move(bytes);
+  return made;
+}
+
+Result<void> TarFolder(const std::string& folder, const std::string& below,
+                       const PackLimits& limits, TarWrite write) {
+  TIDEMILL_TRY(IgnoreRules rules, RulesOf(folder));
+  return Packer(folder, std::move(rules), limits, std::move(write), below).Run();
 }
 
 }  // namespace tidemill::cli

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -30,5 +32,11 @@ struct PackedFolder {
 // A folder's files, but for those that IgnoreRules leaves out. kInvalid: it is too large, with its
 // largest files; or something in it cannot be packed. Blocks.
 Result<PackedFolder> PackFolder(const std::string& folder, const PackLimits& limits = {});
+
+// The same files as entries of a tar archive, not packed, with `below` before their names; what
+// ends the archive is the caller's.
+using TarWrite = std::function<Result<void>(std::string_view)>;
+Result<void> TarFolder(const std::string& folder, const std::string& below,
+                       const PackLimits& limits, TarWrite write);
 
 }  // namespace tidemill::cli

@@ -30,6 +30,15 @@ constexpr std::array kDemands = {
     Demand{"firewall", &ContainerPolicy::firewall},
 };
 
+// What a pool lends, which the command does not name and so leaves as it is.
+Result<Volumes> FindVolumes(Client& client, const std::string& name) {
+  TIDEMILL_TRY(const std::vector<PoolSettings> pools,
+               FetchAll<PoolSettings>(client, "/v1/pools", ParsePools, [](const std::string&) {}));
+  const auto found = std::find_if(pools.begin(), pools.end(),
+                                  [&](const PoolSettings& pool) { return pool.pool.name == name; });
+  return found == pools.end() ? Volumes{} : found->pool.policy.volumes;
+}
+
 // The limits as they are; those of a project that is not there yet are the usual ones.
 Result<ProjectLimits> FindLimits(Client& client, const std::string& name) {
   TIDEMILL_TRY(const std::vector<Project> projects,
@@ -44,6 +53,21 @@ std::string LimitsText(const ProjectLimits& limits) {
          " in jobs that are not over, " + BytesText(limits.log_bytes) + " of log an attempt";
 }
 
+std::string RolesText(const std::vector<std::string>& roles) {
+  std::string out;
+  for (const std::string& role : roles) out.append(out.empty() ? "" : ", ").append(Printable(role));
+  return out.empty() ? "-" : out;
+}
+
+// The answer to what was asked last.
+Result<std::string> PutProject(Client& client, const ProjectFlags& flags,
+                               const ProjectLimits& limits) {
+  const std::string target = "/v1/projects/" + PercentEncode(flags.name);
+  const auto body = client.Put(target, FormatProjectLimits(limits));
+  if (!body || (flags.cloud_roles.empty() && !flags.no_cloud_roles)) return body;
+  return client.Put(target + "/cloud-roles", FormatProjectRoles(flags.cloud_roles));
+}
+
 }  // namespace
 
 std::string DemandsText(const ContainerPolicy& policy) {
@@ -54,11 +78,25 @@ std::string DemandsText(const ContainerPolicy& policy) {
   return out.empty() ? "-" : out;
 }
 
+std::string VolumesText(const Volumes& volumes) {
+  std::string out;
+  for (const auto& [name, volume] : volumes) {
+    out.append(out.empty() ? "" : ", ").append(name).append(" = ");
+    out += Printable(volume.nfs.empty() ? volume.host : volume.nfs);
+    if (!volume.options.empty()) out += " (" + Printable(volume.options) + ")";
+    if (volume.readonly) out += " read-only";
+  }
+  return out.empty() ? "-" : out;
+}
+
 std::string PoolsText(const std::vector<Pool>& pools, std::size_t width, bool colours) {
   if (pools.empty()) return "no pools.  Make one:  tidemill pool set NAME --default\n";
   std::vector<std::vector<Cell>> rows;
-  for (const Pool& pool : pools) rows.push_back({Printable(pool.name), DemandsText(pool.policy)});
-  return FormatTable({{"POOL"}, {"DEMANDS OF ITS CONTAINERS"}}, rows, width, colours);
+  for (const Pool& pool : pools) {
+    rows.push_back(
+        {Printable(pool.name), DemandsText(pool.policy), VolumesText(pool.policy.volumes)});
+  }
+  return FormatTable({{"POOL"}, {"DEMANDS OF ITS CONTAINERS"}, {"VOLUMES"}}, rows, width, colours);
 }
 
 std::string ProjectsText(const std::vector<Project>& projects, std::int64_t now_ms,
@@ -67,10 +105,11 @@ std::string ProjectsText(const std::vector<Project>& projects, std::int64_t now_
   for (const Project& project : projects) {
     rows.push_back({Printable(project.name), Thousands(project.limits.calls_per_second),
                     Thousands(project.limits.items), BytesText(project.limits.log_bytes),
-                    WhenText(project.created_ms, now_ms)});
+                    WhenText(project.created_ms, now_ms), RolesText(project.cloud_roles)});
   }
-  return FormatTable({{"PROJECT"}, {"CALLS/S", true}, {"ITEMS", true}, {"LOG", true}, {"MADE"}},
-                     rows, width, colours);
+  return FormatTable(
+      {{"PROJECT"}, {"CALLS/S", true}, {"ITEMS", true}, {"LOG", true}, {"MADE"}, {"CLOUD ROLES"}},
+      rows, width, colours);
 }
 
 std::string AuditText(const std::vector<AuditRow>& rows, std::int64_t now_ms, std::int64_t zone_s,
@@ -100,8 +139,12 @@ int ListPools(const Context& context) {
 int SetPool(const Context& context, const PoolFlags& flags) {
   const Console& console = context.console;
   if (!CheckName(console, "a pool's", flags.name)) return kWrongUse;
+  const auto volumes = FindVolumes(context.client, flags.name);
+  if (!volumes) return Explain(console, context.client, volumes.error());
+  ContainerPolicy policy = flags.policy;
+  policy.volumes = *volumes;
   const auto body =
-      context.client.Put("/v1/pools/" + PercentEncode(flags.name), FormatPoolPolicy(flags.policy));
+      context.client.Put("/v1/pools/" + PercentEncode(flags.name), FormatPoolPolicy(policy));
   if (!body) return Explain(console, context.client, body.error());
   const bool none = flags.policy == ContainerPolicy{};
   if (console.json) {
@@ -137,13 +180,18 @@ int SetProject(const Context& context, const ProjectFlags& flags) {
       return kWrongUse;
     }
   }
+  // Before anything is set: two calls follow, and the first makes a project that is not there.
+  const auto roles = ParseProjectRoles(FormatProjectRoles(flags.cloud_roles));
+  if (!roles) {
+    console.ErrLine(Wrap(roles.error().reason, console.columns));
+    return kWrongUse;
+  }
   auto limits = FindLimits(context.client, flags.name);
   if (!limits) return Explain(console, context.client, limits.error());
   limits->calls_per_second = flags.calls_per_second.value_or(limits->calls_per_second);
   limits->items = flags.items.value_or(limits->items);
   limits->log_bytes = log_bytes.value_or(limits->log_bytes);
-  const auto body =
-      context.client.Put("/v1/projects/" + PercentEncode(flags.name), FormatProjectLimits(*limits));
+  const auto body = PutProject(context.client, flags, *limits);
   if (!body) return Explain(console, context.client, body.error());
   if (console.json) {
     console.Line(*body);
@@ -151,6 +199,10 @@ int SetProject(const Context& context, const ProjectFlags& flags) {
     console.Line(console.quiet ? flags.name
                                : Wrap("Project " + flags.name + " may have: " + LimitsText(*limits),
                                       console.columns));
+    const bool says_roles = !flags.cloud_roles.empty() || flags.no_cloud_roles;
+    if (!console.quiet && says_roles) {
+      console.Line("Its jobs may be, to a cloud: " + RolesText(flags.cloud_roles));
+    }
   }
   return kDone;
 }

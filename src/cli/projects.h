@@ -23,11 +23,15 @@ struct ProjectFlags {
   // What is not given stays as it is.
   std::optional<std::int32_t> calls_per_second;
   std::optional<std::int64_t> items;
-  std::string log_bytes;  // as "100MiB"; empty: not given
+  std::string log_bytes;                 // as "100MiB"; empty: not given
+  std::vector<std::string> cloud_roles;  // all that its jobs may have; empty: not given
+  bool no_cloud_roles = false;
 };
 
 // "no network, firewall"; "-" for none
 std::string DemandsText(const ContainerPolicy& policy);
+// "models = /srv/models read-only"; "-" for none
+std::string VolumesText(const Volumes& volumes);
 std::string PoolsText(const std::vector<Pool>& pools, std::size_t width, bool colours);
 std::string ProjectsText(const std::vector<Project>& projects, std::int64_t now_ms,
                          std::size_t width, bool colours);

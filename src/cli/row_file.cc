@@ -45,7 +45,7 @@ std::optional<RowFormat> RowFormatOf(std::string_view name) {
 
 std::string CsvHead() {
   return "item,text,round,attempt,last,cause,exit,started_at,duration_ms,cpu_ms,memory_bytes,"
-         "machine,log,error,result\n";
+         "machine,log,error,result,devices\n";
 }
 
 void AppendCsvRow(std::string& out, const OutcomeRow& row) {
@@ -61,7 +61,7 @@ void AppendCsvRow(std::string& out, const OutcomeRow& row) {
   out.append(",").append(std::to_string(outcome.cpu_ms));
   out.append(",").append(std::to_string(outcome.memory_bytes));
   for (const std::string* text :
-       {&outcome.machine, &outcome.log, &outcome.error, &outcome.result}) {
+       {&outcome.machine, &outcome.log, &outcome.error, &outcome.result, &outcome.devices}) {
     out.push_back(',');
     AppendCell(out, *text);
   }

@@ -10,7 +10,7 @@
 #include <string_view>
 
 #include "base/result.h"
-#include "base/zstd_writer.h"
+#include "base/zstd_packer.h"
 #include "model/outcome_page.h"
 
 namespace tidemill::cli {
@@ -47,7 +47,7 @@ class RowFile {
   RowFormat format_ = RowFormat::kJsonl;
   std::string name_;  // empty: standard output
   std::unique_ptr<std::FILE, Close> file_;
-  std::optional<ZstdWriter> packer_;
+  std::optional<ZstdPacker> packer_;
   std::string line_;
   std::string packed_;
   std::int64_t rows_ = 0;

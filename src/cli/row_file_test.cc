@@ -27,7 +27,8 @@ OutcomeRow Row() {
                  .duration_ms = 4200,
                  .machine = "i-1",
                  .error = "no '...', \"x\"",
-                 .result = "{\"a\":1}"};
+                 .result = "{\"a\":1}",
+                 .devices = "a.b/c=0,1"};
   row.text = "a,b";
   row.last = true;
   return row;
@@ -55,7 +56,7 @@ class RowFileTest : public ::testing::Test {
 TEST_F(RowFileTest, WritesCsvAsItIsDefined) {
   const std::string row =
       "17,\"a,b\",0,1,true,failed,3,2023-11-14T22:13:20.123Z,4200,0,0,i-1,,"
-      "\"no '...', \"\"x\"\"\",\"{\"\"a\"\":1}\"\n";
+      "\"no '...', \"\"x\"\"\",\"{\"\"a\"\":1}\",\"a.b/c=0,1\"\n";
   EXPECT_EQ(Written(".csv"), CsvHead() + row + row);
 }
 

@@ -44,6 +44,10 @@ std::string LadderText(const Steps& steps) {
   return OrDash(std::move(out));
 }
 
+std::vector<Field> FieldsOf(const ContainerPolicy& policy) {
+  return {{"policy", DemandsText(policy)}, {"volumes", VolumesText(policy.volumes)}};
+}
+
 std::vector<Field> FieldsOf(const PoolMachines& machines) {
   return {
       {"provider", OrDash(machines.provider)},
@@ -104,8 +108,7 @@ std::optional<Step> PoolStep(const std::string& name, const PoolEntry& entry,
   if (now == nullptr || policy != before.pool.policy) step.policy = policy;
   if (entry.machines != before.machines) step.machines = entry.machines;
   if (!step.policy && !step.machines) return std::nullopt;
-  AddChanges({{"policy", DemandsText(before.pool.policy)}}, {{"policy", DemandsText(policy)}},
-             step.change.fields);
+  AddChanges(FieldsOf(before.pool.policy), FieldsOf(policy), step.change.fields);
   AddChanges(FieldsOf(before.machines), FieldsOf(entry.machines), step.change.fields);
   return step;
 }

@@ -69,11 +69,14 @@ TEST(SettingsDiff, AChangeHasTheOldAndTheNewValue) {
   file.pools.at("spot").machines.max = 1500;
   file.pools.at("spot").machines.max_price = 60;
   file.pools.at("spot").policy = ContainerPolicy{};
+  file.pools.at("spot").policy->volumes = {{"m", {.host = "/srv/m", .readonly = true}},
+                                           {"s", {.nfs = "a:/e", .options = "hard"}}};
   file.queues.at("night").limits = {};
   const std::vector<Step> steps = StepsTo(file, now, false);
   EXPECT_EQ(StepsText(steps, 100, false),
             "~ pool spot\n"
             "    policy      no network -> -\n"
+            "    volumes     - -> m = /srv/m read-only, s = a:/e (hard)\n"
             "    max         20 -> 1,500\n"
             "    max_price   - -> 60 %\n"
             "~ queue night\n"

@@ -62,11 +62,11 @@ class Lister {
   Lister& operator=(const Lister&) = delete;
 
   Result<std::string> Next() {
-    auto keys = stores_.Await<std::vector<std::string>>(
+    auto objects = stores_.Await<std::vector<ListedObject>>(
         [this](auto done) { listing_.Next(std::move(done)); });
-    if (!keys) return tl::unexpected<Error>(keys.error());
+    if (!objects) return tl::unexpected<Error>(objects.error());
     std::string lines;
-    for (const std::string& key : *keys) {
+    for (const auto& [key, tag] : *objects) {
       if (std::any_of(key.begin(), key.end(), [](unsigned char c) { return c < ' '; })) {
         return Fail(Code::kInvalid, "the key '" + Printable(key) +
                                         "' has control characters and cannot be an item; write a "
@@ -74,8 +74,8 @@ class Lister {
       }
       lines.append(root_).append(key).push_back('\n');
     }
-    state_->matched += static_cast<std::int64_t>(keys->size());
-    state_->ended = keys->empty();
+    state_->matched += static_cast<std::int64_t>(objects->size());
+    state_->ended = objects->empty();
     Note();
     if (state_->ended && state_->matched == 0) {
       return Fail(Code::kNotFound, "nothing matches " + pattern_ + " (" +

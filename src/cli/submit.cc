@@ -1,24 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/submit.h"
 
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
 #include <memory>
 #include <utility>
 
 #include "cli/format.h"
 #include "cli/jobs.h"
-#include "cli/locate.h"
 #include "cli/open_items.h"
-#include "cli/send_code.h"
 #include "cli/spec_file.h"
-#include "cli/specs.h"
+#include "cli/spec_source.h"
 #include "cli/watch.h"
 #include "wire/job_json.h"
-#include "yaml/yaml.h"
 
 namespace tidemill::cli {
 namespace {
@@ -51,10 +44,12 @@ class Submission {
     if (!sealed) return Broken(sealed.error());
     const auto took = context_.client.loop().Now() - began;
     Tell(*sealed, took / std::chrono::milliseconds(1));
-    return flags_.watch ? Watch(context_, job_) : kDone;
+    return Follows() ? Watch(context_, job_, flags_.then) : kDone;
   }
 
  private:
+  bool Follows() const { return flags_.watch || !flags_.then.empty(); }
+
   int Wrong(const std::string& why) const {
     context_.console.ErrLine(why);
     return kWrongUse;
@@ -74,24 +69,17 @@ class Submission {
         pairs->push_back(*std::move(pair));
       }
     }
-    std::string file = flags_.spec;
-    std::string yaml;
+    SpecSource source;
     if (!flags_.example.empty()) {
       example_ = FindExample(flags_.example);
       if (example_ == nullptr) return Wrong("no example '" + flags_.example + "'; there is: hello");
-      file = flags_.example;
-      yaml = example_->yaml;
-    } else if (const auto kept = KeptSpecOf(file)) {
-      const auto spec = FetchSpec(context_.client, *kept);
-      if (!spec) return NotKept(file, spec.error());
-      file = kept->name;
-      yaml = spec->document;
-    } else if (auto text = ReadSpec(file)) {
-      yaml = *std::move(text);
+      source = {flags_.example, std::string(example_->yaml)};
+    } else if (auto read = ReadSpecSource(context_, flags_.spec)) {
+      source = *std::move(read);
     } else {
-      return Wrong(text.error().reason);
+      return read.error();
     }
-    auto spec = LoadSpec(yaml, file == "-" ? "spec" : file, std::move(edits));
+    auto spec = LoadSpec(source.yaml, source.name, std::move(edits));
     if (!spec) return Wrong(spec.error().reason);
     spec_ = *std::move(spec);
     if (flags_.items.empty()) return std::nullopt;
@@ -126,25 +114,8 @@ class Submission {
     return *stores_;
   }
 
-  // The spec that is stored names what was sent, not a folder of this machine.
   std::optional<int> AddCode() {
-    const std::string& code = spec_.parsed.run.code;
-    if (code.empty()) return std::nullopt;
-    const auto blob =
-        SendCode(context_, [this]() -> Stores& { return stores(); }, code, flags_.spec);
-    if (!blob && blob.error().of_server) {
-      return Explain(context_.console, context_.client, blob.error().error);
-    }
-    if (!blob) {
-      const std::string hint = StoreHint(code, blob.error().error.code);
-      context_.console.ErrLine(blob.error().error.reason);
-      if (IsStoreUrl(code) && !hint.empty()) context_.console.ErrLine(hint);
-      return IsStoreUrl(code) ? ExitOf(blob.error().error.code) : kWrongUse;
-    }
-    auto document = EditSpec(spec_.document, {.name = {}, .code = *blob, .env = {}, .params = {}});
-    if (!document) return Wrong(document.error().reason);
-    spec_.document = *std::move(document);
-    return std::nullopt;
+    return SendCodeOf(context_, [this]() -> Stores& { return stores(); }, flags_.spec, spec_);
   }
 
   int WrongList(const Error& error) const {
@@ -183,39 +154,11 @@ class Submission {
            RateText(static_cast<double>(state.seen) / seconds);
   }
 
-  // A file of that name goes before a spec that the server keeps.
-  static std::optional<SpecRef> KeptSpecOf(const std::string& file) {
-    if (::access(file.c_str(), F_OK) == 0 || errno != ENOENT) return std::nullopt;
-    return ParseSpecRef(file);
-  }
-
-  int NotKept(const std::string& name, const Error& error) const {
-    const bool answered = context_.client.reached() && !context_.client.forbidden();
-    if (!answered || error.code != Code::kNotFound) {
-      return Explain(context_.console, context_.client, error);
-    }
-    context_.console.ErrLine("cannot read " + name + ": no such file, and " + error.reason +
-                             " on the server");
-    return kNoSuchThing;
-  }
-
-  static Result<std::string> ReadSpec(const std::string& file) {
-    const std::string path = file == "-" ? "/dev/stdin" : file;
-    if (::access(path.c_str(), R_OK) != 0) {
-      return Fail(Code::kInvalid, "cannot read " + file + ": " + std::strerror(errno));
-    }
-    auto text = ReadFile(path, kYamlBytes);
-    if (!text) {
-      return Fail(Code::kInvalid, "cannot read " + file + ": a spec is a file of at most " +
-                                      Thousands(static_cast<std::int64_t>(kYamlBytes)) + " bytes");
-    }
-    return *std::move(text);
-  }
-
   std::optional<int> Create() {
     key_ = flags_.key;
     if (key_.empty()) key_ = "cli-" + FormatUuid(random_.Next(), random_.Next());
-    const auto body = context_.client.Post("/v1/jobs", FormatNewJob(key_, spec_.document), kFirst);
+    const auto body =
+        context_.client.Post("/v1/jobs", FormatNewJob(key_, spec_.document, flags_.open), kFirst);
     if (!body) return Explain(context_.console, context_.client, body.error());
     const auto job = ParseJob(*body);
     if (!job) return Explain(context_.console, context_.client, job.error());
@@ -226,7 +169,9 @@ class Submission {
 
   std::optional<int> Fill() {
     if (source_) return FillFromSource();
-    std::int64_t left = flags_.range.value_or(example_ != nullptr ? example_->items : 1);
+    // An open job may begin with nothing: its items come later.
+    const std::int64_t one = flags_.open ? 0 : 1;
+    std::int64_t left = flags_.range.value_or(example_ != nullptr ? example_->items : one);
     while (left > 0) {
       const std::int64_t some = std::min(left, limits::kItemsPerRangePart);
       if (const auto wrong = Put("application/json", FormatRange(some))) return wrong;
@@ -301,7 +246,8 @@ class Submission {
     }
     console.Line(Clip(line, console.columns));
     if (!note_.empty()) console.Line("The image is not pinned yet: " + Printable(note_));
-    if (!flags_.watch) console.Line("Follow it with:  tidemill watch " + job_);
+    if (flags_.open) console.Line("Add items with:  tidemill add " + job_ + " --items LIST");
+    if (!Follows()) console.Line("Follow it with:  tidemill watch " + job_);
   }
 
   const Context& context_;

@@ -22,8 +22,10 @@ struct SubmitFlags {
   std::vector<std::string> params;  // NAME=VALUE
   WishEdits wishes;
   std::string name;
-  std::string key;  // empty: a random one
+  std::string key;    // empty: a random one
+  bool open = false;  // it takes more items while it runs
   bool watch = false;
+  std::string then;  // run when it is over, or stands still; empty: nothing is
 };
 
 // tidemill submit. The job is made, filled part by part and sealed; each call may be repeated, so a

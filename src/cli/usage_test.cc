@@ -100,6 +100,18 @@ TEST(Machines, AreListedWithTheirSum) {
   EXPECT_NE(MachinesText({}, 0, 100, false).find("tidemill up"), std::string::npos);
 }
 
+TEST(Machines, OfACloudSayWhatAndWhereTheyAre) {
+  ListedMachine spot = Machine("b", 3);
+  spot.status->type = "c7i.4xlarge";
+  spot.status->zone = "eu-west-1a";
+  spot.status->spot = true;
+  const std::string text = MachinesText({Machine("a", 2), spot}, 1'004'000, 120, false);
+  EXPECT_NE(text.find("c7i.4xlarge eu-west-1a spot"), std::string::npos) << text;
+  EXPECT_NE(text.find("PLACE"), std::string::npos);
+  EXPECT_EQ(MachinesText({Machine("a", 2)}, 1'004'000, 120, false).find("PLACE"),
+            std::string::npos);
+}
+
 TEST(Machines, SayWhyTheyWerePutAsideAndWhichDevicesTheyHave) {
   ListedMachine bad = Machine("b", 3);
   bad.session.state = SessionState::kDraining;

@@ -8,10 +8,12 @@
 #include "cli/cost.h"
 #include "cli/failures.h"
 #include "cli/format.h"
+#include "cli/then.h"
 #include "cli/watch_view.h"
 #include "wire/job_json.h"
 #include "wire/machine_json.h"
 #include "wire/stats_json.h"
+#include "wire/why_json.h"
 
 namespace tidemill::cli {
 namespace {
@@ -26,6 +28,7 @@ constexpr std::int64_t kStatsEveryMs = 10'000;
 constexpr std::int64_t kCostEveryMs = 2'000;
 // A server that does not say what a job costs will not do so soon.
 constexpr std::int64_t kNoCostEveryMs = 30'000;
+constexpr std::int64_t kWhyEveryMs = 5'000;
 // Machines that are asked how far their items are: a few items are shown.
 constexpr int kMostMachines = 200;
 // A server that is being replaced is back sooner than this.
@@ -58,8 +61,8 @@ class Screen {
 
 class Watcher {
  public:
-  Watcher(const Context& context, std::string job)
-      : context_(context), job_(std::move(job)), screen_(context.console) {}
+  Watcher(const Context& context, std::string job, std::string then)
+      : context_(context), job_(std::move(job)), then_(std::move(then)), screen_(context.console) {}
 
   int Run() {
     while (true) {
@@ -70,6 +73,7 @@ class Watcher {
       if (context_.client.interrupted()) return Leave();
       Show();
       if (view_.ended()) return End();
+      if (const auto event = StandsStill()) return Then(*event);
       context_.client.Sleep(kPoll);
       if (context_.client.interrupted()) return Leave();
     }
@@ -182,8 +186,26 @@ class Watcher {
       context_.console.Line(EndText(last, took, FinalFailures()));
       TellCost();
     }
-    return ExitOf(last);
+    return then_.empty() ? ExitOf(last) : Then(*EventOf(last));
   }
+
+  // Why it will not go on by itself, if somebody wants something done then.
+  std::optional<JobEvent> StandsStill() {
+    if (then_.empty() || !begun_ || view_.SilentFor(Now())) return std::nullopt;
+    const JobCounts& last = view_.last();
+    if (const auto event = EventOf(last)) return event;
+    const bool may_be_out = last.job.state == JobState::kActive && last.counts.running == 0 &&
+                            last.counts.waiting > 0 && last.job.spec.wishes.budget;
+    if (!may_be_out || (why_ms_ && Now() < *why_ms_)) return std::nullopt;
+    why_ms_ = Now() + kWhyEveryMs;
+    const auto body = context_.client.Get(JobTarget(job_, "/why"), kOnce);
+    const auto why = body ? ParseJobWhy(*body) : tl::unexpected(body.error());
+    const bool is_out = why && why->running == 0 && !why->reasons.empty() &&
+                        why->reasons.front().code == JobEventName(JobEvent::kBudget);
+    return is_out ? std::optional(JobEvent::kBudget) : std::nullopt;
+  }
+
+  int Then(JobEvent event) { return RunThen(context_.console, then_, event, view_.last()); }
 
   // What it came to; only who pays for machines hears of it.
   void TellCost() {
@@ -202,6 +224,7 @@ class Watcher {
 
   const Context& context_;
   const std::string job_;
+  const std::string then_;  // a command; empty: none
   Screen screen_;
   WatchView view_;
   std::string json_;
@@ -212,15 +235,16 @@ class Watcher {
   std::optional<std::int64_t> machines_ms_;
   std::optional<std::int64_t> stats_ms_;
   std::optional<std::int64_t> cost_ms_;  // when it is asked for again
+  std::optional<std::int64_t> why_ms_;   // likewise
   WatchDetails details_;
 };
 
 }  // namespace
 
-int Watch(const Context& context, const std::string& job) {
+int Watch(const Context& context, const std::string& job, const std::string& then) {
   context.client.loop().OnSignal({SIGINT, SIGTERM},
                                  [&client = context.client](int) { client.Interrupt(); });
-  return Watcher(context, job).Run();
+  return Watcher(context, job, then).Run();
 }
 
 }  // namespace tidemill::cli

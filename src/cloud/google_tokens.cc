@@ -60,16 +60,9 @@ Result<GoogleCall> CallForFile(const CloudWorld& world, const std::string& path,
 }
 
 Result<GoogleCall> CallForMetadata(const CloudWorld& world) {
-  const std::string set = world.Variable("GCE_METADATA_HOST");
-  const std::string host = set.empty() ? "metadata.google.internal" : set;
   GoogleCall made;
-  auto origin = ParseUrl("http://" + host);
-  if (!origin) return While("GCE_METADATA_HOST", origin.error());
-  if (!IsNear(origin->host)) {
-    return Fail(Code::kInvalid, "GCE_METADATA_HOST must be this machine or Google's own address");
-  }
-  made.url.origin = *std::move(origin);
-  made.place = "the metadata server at " + host;
+  TIDEMILL_TRY(made.url.origin, GoogleMetadataOrigin(world));
+  made.place = "the metadata server at " + Authority(made.url.origin);
   made.is_metadata = true;
   made.call.target = kMetadataPath;
   made.call.headers.emplace_back("Metadata-Flavor", "Google");
@@ -111,6 +104,16 @@ Result<Lasting<std::string>> ReadAnswer(const GoogleCall& made, const CloudWorld
 }
 
 }  // namespace
+
+Result<Origin> GoogleMetadataOrigin(const CloudWorld& world) {
+  const std::string set = world.Variable("GCE_METADATA_HOST");
+  auto origin = ParseUrl("http://" + (set.empty() ? "metadata.google.internal" : set));
+  if (!origin) return While("GCE_METADATA_HOST", origin.error());
+  if (!IsNear(origin->host)) {
+    return Fail(Code::kInvalid, "GCE_METADATA_HOST must be this machine or Google's own address");
+  }
+  return *std::move(origin);
+}
 
 Result<GoogleCall> GoogleTokenCall(const CloudWorld& world) {
   const std::string named = world.Variable("GOOGLE_APPLICATION_CREDENTIALS");

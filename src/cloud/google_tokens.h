@@ -34,6 +34,10 @@ class GoogleTokens {
   const std::unique_ptr<Impl> impl_;
 };
 
+// Where the metadata server of Google is. kInvalid: GCE_METADATA_HOST is no host, or one to which
+// keys must not be entrusted.
+Result<Origin> GoogleMetadataOrigin(const CloudWorld& world);
+
 // What follows is for the tests too.
 
 // A call to be made for a token, and where that is looked for.

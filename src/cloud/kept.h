@@ -59,6 +59,12 @@ class Kept {
   Kept(const Kept&) = delete;
   Kept& operator=(const Kept&) = delete;
 
+  // It turned out not to be good any more.
+  void Forget() {
+    value_.reset();
+    times_.reset();
+  }
+
   // Calls `done` once, never from inside Get.
   void Get(Done done) {
     const std::int64_t now = now_ms_();

@@ -60,8 +60,9 @@ Result<XmlElement> ParseXml(std::string_view text) {
 AwsXmlError ParseAwsXmlError(std::string_view body) {
   const auto root = ParseXml(body);
   if (root) {
-    // S3 has the error as root; the services of older kind have it within.
-    const XmlElement* const inner = root->Find("Error");
+    // S3 has the error as root; the services of older kind have it within, and EC2 in a list.
+    const XmlElement* const list = root->Find("Errors");
+    const XmlElement* const inner = (list != nullptr ? *list : *root).Find("Error");
     const XmlElement& error = inner != nullptr ? *inner : *root;
     if (error.name == "Error") {
       return {error.At("Code"), error.At("Message").substr(0, kMessageBytes)};

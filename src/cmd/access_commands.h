@@ -204,6 +204,12 @@ class AccessCommands {
         ->check(CLI::Range(std::int64_t{0}, std::int64_t{1} << 53));
     set->add_option("--log-bytes", project_.log_bytes, "Of one attempt at an item, as 100MiB")
         ->option_text("SIZE");
+    auto* const roles = set->add_option("--cloud-role", project_.cloud_roles,
+                                        "That its jobs may have, all of them; may be said again");
+    roles->option_text("ROLE")->allow_extra_args(false);
+    set->add_flag("--no-cloud-roles", project_.no_cloud_roles, "None any more")
+        ->option_text(" ")
+        ->excludes(roles);
   }
 
   void AddAudit() {

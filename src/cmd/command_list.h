@@ -25,9 +25,10 @@ struct CommonFlags {
 
 struct Command {
   CLI::App* app = nullptr;
-  // One of the two: with a server, or without.
+  // One of the two: with a server, or without. If there are both, needs_server says which.
   std::function<int(const Context&)> run = {};
   std::function<int(const Console&, const Surroundings&)> run_here = {};
+  std::function<bool()> needs_server = {};
   // What is asked for in one of several ways and was in none; empty: nothing.
   std::function<std::string()> missing = {};
 };
@@ -84,6 +85,13 @@ class CommandList {
     AddCommon(command, example);
     commands_.push_back({.app = command, .run_here = std::move(run)});
     return command;
+  }
+
+  // The command that was added last, by Add, does without a server unless `needs_server` says so.
+  void SetHere(std::function<bool()> needs_server,
+               std::function<int(const Console&, const Surroundings&)> run) {
+    commands_.back().needs_server = std::move(needs_server);
+    commands_.back().run_here = std::move(run);
   }
 
   // Of the command that was added last.

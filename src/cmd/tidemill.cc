@@ -21,6 +21,7 @@
 
 #include "base/limits.h"
 #include "base/random.h"
+#include "cli/add.h"
 #include "cli/change.h"
 #include "cli/client.h"
 #include "cli/console.h"
@@ -39,9 +40,12 @@
 #include "cli/watch.h"
 #include "cloud/world.h"
 #include "cmd/access_commands.h"
+#include "cmd/bucket_command.h"
 #include "cmd/command_list.h"
+#include "cmd/env_commands.h"
 #include "cmd/plan_commands.h"
 #include "cmd/settings_commands.h"
+#include "cmd/simulate_command.h"
 #include "cmd/wish_options.h"
 #include "net/asio_loop.h"
 #include "net/http.h"
@@ -56,6 +60,7 @@ namespace {
 struct Flags {
   CommonFlags common;
   std::string job;
+  std::string then;  // what watch runs in the end
   bool failed = false;
   RetryFlags retry;
   ResultsFlags results;
@@ -64,6 +69,7 @@ struct Flags {
   ItemsFlags items;
   LogsFlags logs;
   SubmitFlags submit;
+  AddFlags add;
   UpFlags up;
 };
 
@@ -150,9 +156,12 @@ class CommandLine {
     app_.require_subcommand(1);
     app_.footer("Example:\n  tidemill up\n  tidemill submit --example hello --watch\n");
     AddUp();
+    env_.emplace(list_);
     AddSubmit();
+    bucket_.emplace(list_);
     AddReads();
     plan_.emplace(list_);
+    simulate_.emplace(list_);
     AddHistory();
     AddLogs();
     AddChanges();
@@ -241,7 +250,10 @@ class CommandLine {
     command->add_option("--name", submit.name, "What the job is called; else as the spec says")
         ->option_text("NAME");
     command->add_option("--key", submit.key, "The same key means the same job")->option_text("KEY");
+    command->add_flag("--open", submit.open, "Take more items while it runs: tidemill add");
     command->add_flag("--watch", submit.watch, "Follow it to its end");
+    command->add_option("--then", submit.then, "Follow it, and run this when it is over")
+        ->option_text("COMMAND");
     list_.SetMissing([&submit]() -> std::string {
       if (!submit.spec.empty() || !submit.example.empty()) return "";
       return "which spec?  tidemill submit render.yaml, or tidemill submit --example hello";
@@ -259,8 +271,12 @@ class CommandLine {
     jobs->add_flag("--all", flags_.jobs.all, "Not only the newest");
     AddJob("show", "Show a job.", "show render-7",
            [this](const Context& c) { return ShowJob(c, flags_.job); });
-    AddJob("watch", "Follow a job to its end. Ctrl-C leaves it running.", "watch render-7",
-           [this](const Context& c) { return Watch(c, flags_.job); });
+    AddJob("watch", "Follow a job to its end. Ctrl-C leaves it running.",
+           "watch render-7 --then 'notify-send \"$TIDEMILL_JOB: $TIDEMILL_EVENT\"'",
+           [this](const Context& c) { return Watch(c, flags_.job, flags_.then); })
+        ->add_option("--then", flags_.then,
+                     "Run this when it is over, paused by the system, or out of budget")
+        ->option_text("COMMAND");
     CLI::App* const items = AddJob("items", "List a job's items and how they ended.",
                                    "items render-7 --state failed", [this](const Context& c) {
                                      flags_.items.job = flags_.job;
@@ -337,6 +353,20 @@ class CommandLine {
   }
 
   void AddChanges() {
+    CLI::App* const add = AddJob("add", "Add items to a job that is open.",
+                                 "add thumbs-7 --items new.txt", [this](const Context& c) {
+                                   SystemRandom random;
+                                   flags_.add.job = flags_.job;
+                                   return AddItems(c, random, flags_.add);
+                                 });
+    add->add_option("--items", flags_.add.items,
+                    "A list, -, or a pattern: 's3://bucket/in/**/*.jpg'")
+        ->option_text("FILE|URL")
+        ->required();
+    add->add_option("--key", flags_.add.key, "The same key and list are added once")
+        ->option_text("KEY");
+    AddJob("close", "Take no more items; an open job then ends when all are done.",
+           "close thumbs-7", [this](const Context& c) { return CloseJob(c, flags_.job); });
     AddJob("cancel", "Stop a job for good.", "cancel render-7",
            [this](const Context& c) { return CancelJob(c, flags_.job); });
     AddJob("pause", "Start nothing new of a job; what runs goes on.", "pause render-7",
@@ -370,7 +400,10 @@ class CommandLine {
   Flags& flags_;
   CLI::App app_{"Runs a great many independent items in your container images.", "tidemill"};
   CommandList list_{app_, flags_.common};
+  std::optional<EnvCommands> env_;
+  std::optional<BucketCommand> bucket_;
   std::optional<PlanCommands> plan_;
+  std::optional<SimulateCommand> simulate_;
   std::optional<SettingsCommands> settings_;
   std::optional<AccessCommands> access_;
   CLI::App* version_ = nullptr;
@@ -424,7 +457,8 @@ int Main(int argc, char** argv) {
     console.ErrLine(missing);
     return kWrongUse;
   }
-  if (command->run_here) return command->run_here(console, around);
+  const bool needs_server = command->needs_server && command->needs_server();
+  if (command->run_here && !needs_server) return command->run_here(console, around);
   return WithServer(console, around, flags.common.target, command->run);
 }
 

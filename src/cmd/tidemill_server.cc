@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // tidemill-server: flags, construction, run.
 #include <fcntl.h>
+#include <nss.h>
 #include <sys/prctl.h>
 #include <unistd.h>
 
@@ -29,18 +30,21 @@
 #include "base/log.h"
 #include "base/random.h"
 #include "base/seal.h"
+#include "base/wall.h"
 #include "cloud/world.h"
+#include "cmd/server_machines.h"
 #include "model/access.h"
 #include "model/token.h"
 #include "net/asio_loop.h"
 #include "net/thread_pool.h"
 #include "net/tls.h"
 #include "objects/open.h"
-#include "provider/local/local_provider.h"
 #include "registry/registries.h"
 #include "server/http/listen.h"
 #include "server/http/service.h"
 #include "server/ledger/writer.h"
+#include "server/notify/notifier.h"
+#include "server/notify/webhooks.h"
 #include "server/server.h"
 #include "store/check.h"
 #include "store/postgres/postgres_store.h"
@@ -70,12 +74,11 @@ struct Flags {
   std::vector<std::string> registries;
   std::string registry_lookups = "public";
   std::string objects;
-  std::string machines;         // the folder of the local provider; empty: there is none
-  std::string machine_program;  // the agent that its machines run
-  std::vector<std::string> machine_servers;  // where they find one
-  std::string machine_ca;
+  std::vector<std::string> notify_allow;
+  MachineFlags machines;
   TokenFlags token;
   int session_seconds = 60;
+  std::int64_t pack_seconds = 3600;
   int connections = 6;
   bool json = false;
 };
@@ -110,7 +113,8 @@ Result<CheckReport> CheckAll(Store& store) {
     report.jobs += static_cast<std::int64_t>(jobs.size());
     filter.before = jobs.back().id;
   }
-  TIDEMILL_TRY(report.breaches, CheckStore(store));
+  TIDEMILL_TRY(const std::vector<Breach> breaches, CheckStore(store));
+  for (const Breach& breach : breaches) report.breaches.push_back(ToString(breach));
   return report;
 }
 
@@ -182,43 +186,54 @@ auto FinderOf(Registries& registries) {
   };
 }
 
-// Machines of pools with provider `local`; null: there are none.
-std::unique_ptr<LocalProvider> LocalMachines(const Flags& flags, Loop& loop, Worker& worker) {
-  if (flags.machines.empty()) return nullptr;
-  LocalOptions options;
-  options.folder = flags.machines;
-  options.agent_program = flags.machine_program;
-  if (options.agent_program.empty()) {
-    std::error_code none;
-    options.agent_program =
-        std::filesystem::read_symlink("/proc/self/exe", none).parent_path() / "tidemill-agent";
-  }
-  options.servers = flags.machine_servers;
-  options.ca = flags.machine_ca;
-  return std::make_unique<LocalProvider>(loop, worker, std::move(options));
+auto ReaderOf(Registries& registries) {
+  return [&registries](const ImageName& image, const std::string& digest,
+                       std::optional<RegistryLogin> login, Reply<ImageConfig> reply) {
+    registries.ReadConfig(image, digest, std::move(login), std::move(reply));
+  };
 }
 
-std::map<std::string, Provider*> ProvidersOf(LocalProvider* local) {
-  if (local == nullptr) return {};
-  return {{"local", local}};
+// What was checked when the flags were read.
+NotifyRules NotifyRulesOf(const Flags& flags) {
+  NotifyRules rules;
+  for (const std::string& text : flags.notify_allow) {
+    if (const auto block = ParseNetBlock(text)) rules.allowed.push_back(*block);
+  }
+  return rules;
+}
+
+Notifier::Options NotifierOf(const ServiceOptions& options) {
+  Notifier::Options made;
+  made.keys = options.api.keys;
+  made.wall_ms = WallMs;
+  return made;
+}
+
+int WrongUse(const char* where, const Error& error) {
+  std::fprintf(stderr, "%s: %s\n", where, error.reason.c_str());
+  return kWrongUse;
+}
+
+// Lets the API read the deployment's own object store, if it has one.
+Result<void> UseObjects(const std::string& url, ObjectStores& objects, ThreadPool& worker,
+                        ApiOptions& api) {
+  if (url.empty()) return {};
+  if (const auto found = objects.Find(url); !found) return tl::unexpected(found.error());
+  api.objects = &objects;
+  api.logs_worker = &worker;
+  api.objects_url = url;
+  return {};
 }
 
 int Serve(const Flags& flags) {
   auto listen = ParseListen(flags.listen);
-  if (!listen) {
-    std::fprintf(stderr, "--listen: %s\n", listen.error().reason.c_str());
-    return kWrongUse;
-  }
+  if (!listen) return WrongUse("--listen", listen.error());
   auto tls = IdentityOf(flags, *listen);
-  if (!tls) {
-    std::fprintf(stderr, "tidemill-server: %s\n", tls.error().reason.c_str());
-    return kWrongUse;
-  }
+  if (!tls) return WrongUse("tidemill-server", tls.error());
   auto keys = KeysOf(flags);
-  if (!keys) {
-    std::fprintf(stderr, "--secret-keys: %s\n", keys.error().reason.c_str());
-    return kWrongUse;
-  }
+  if (!keys) return WrongUse("--secret-keys", keys.error());
+  auto proven = ProofOptionsOf(flags.machines);
+  if (!proven) return WrongUse("tidemill-server", proven.error());
   StderrLog log;
   PostgresStore store({.conninfo = flags.database, .connections = flags.connections});
   const auto applied = store.Migrate();
@@ -231,28 +246,31 @@ int Serve(const Flags& flags) {
   ThreadPool exchange_pool(loop, limits.batches_in_flight);
   ThreadPool pool(loop, flags.connections - limits.batches_in_flight);
   limits.session_life = std::chrono::seconds(flags.session_seconds);
+  limits.pack_age = std::chrono::seconds(flags.pack_seconds);
   ThreadPool machines_pool(loop, 1);  // apart from the database's: it waits for disks
-  const std::unique_ptr<LocalProvider> local = LocalMachines(flags, loop, machines_pool);
-  const ServerDeps deps{loop, pool,   exchange_pool,           store, store, random,
-                        log,  &store, ProvidersOf(local.get())};
+  Makers makers({loop, machines_pool, random, log}, flags.machines, *std::move(proven));
+  const ServerDeps deps{loop, pool,   exchange_pool,  store,          store,         random,
+                        log,  &store, makers.Named(), &makers.proofs, &makers.roles, &store};
   Server server(deps, limits);
   ServiceOptions options =
       OptionsOf(flags, *std::move(listen), *std::move(tls), *std::move(keys), limits);
-  const CloudWorld world = SystemWorld();
   ThreadPool logs_pool(loop, 2);  // apart from the database's: a search takes a processor
-  ObjectStores objects({loop, logs_pool, random, world});
-  if (!flags.objects.empty()) {
-    if (const auto found = objects.Find(flags.objects); !found) {
-      std::fprintf(stderr, "--objects: %s\n", found.error().reason.c_str());
-      return kWrongUse;
-    }
-    options.api.objects = &objects;
-    options.api.logs_worker = &logs_pool;
-    options.api.objects_url = flags.objects;
+  ObjectStores objects({loop, logs_pool, random, makers.world});
+  if (const auto used = UseObjects(flags.objects, objects, logs_pool, options.api); !used) {
+    return WrongUse("--objects", used.error());
   }
   Registries registries(loop, RegistriesOf(flags));
   options.api.find_digest = FinderOf(registries);
+  options.api.read_config = ReaderOf(registries);
   LedgerWriter ledger(server.deps(), store, objects, {.objects = flags.objects});
+  const NotifyRules rules = NotifyRulesOf(flags);
+  Webhooks webhooks(loop, rules);
+  const auto send = [&webhooks](const NotifyUrl& url, HttpCall call, Reply<HttpResponse> reply) {
+    webhooks.Send(url, std::move(call), std::move(reply));
+  };
+  Notifier notifier(server.deps(), store, send, NotifierOf(options));
+  options.api.notify = &store;
+  options.api.may_notify = [&rules](const std::string& spec) { return CheckNotify(rules, spec); };
   Service service({loop, server, store, random, log}, options);
   if (auto started = service.Start(); !started) {
     std::fprintf(stderr, "tidemill-server: cannot listen on %s: %s\n", flags.listen.c_str(),
@@ -260,9 +278,11 @@ int Serve(const Flags& flags) {
     return kFailed;
   }
   if (!flags.objects.empty()) ledger.Start();
-  loop.OnSignal({SIGTERM, SIGINT}, [&service, &ledger](int signal) {
+  notifier.Start();
+  loop.OnSignal({SIGTERM, SIGINT}, [&service, &ledger, &notifier](int signal) {
     if (service.stopping()) std::_Exit(128 + signal);
     ledger.Stop();
+    notifier.Stop();
     service.Stop();
   });
   if (!flags.tls_cert.empty()) {
@@ -396,30 +416,38 @@ void AddRegistryFlags(CLI::App* serve, Flags& flags) {
       ->capture_default_str();
 }
 
-void AddMachineFlags(CLI::App* serve, Flags& flags) {
-  auto* const folder =
-      serve
-          ->add_option("--machines", flags.machines,
-                       "Pools with provider local: their machines are agents on this one, in this "
-                       "folder")
-          ->type_name("FOLDER");
-  auto* const servers = serve
-                            ->add_option("--machine-server", flags.machine_servers,
-                                         "Where they find a server; may be said again")
-                            ->type_name("URL")
-                            ->allow_extra_args(false);
-  folder->needs(servers);
+void AddNotifyFlags(CLI::App* serve, Flags& flags) {
   serve
-      ->add_option("--machine-program", flags.machine_program,
-                   "What they run; else tidemill-agent beside this program")
-      ->type_name("FILE");
-  serve->add_option("--machine-ca", flags.machine_ca, "Who vouches for --machine-server")
-      ->type_name("FILE");
+      ->add_option("--notify-allow", flags.notify_allow,
+                   "Jobs may have this network called, too, and not only what is on the Internet; "
+                   "may be said again")
+      ->type_name("NETWORK")
+      ->allow_extra_args(false)
+      ->check([](const std::string& text) {
+        const auto block = ParseNetBlock(text);
+        return block ? "" : block.error().reason;
+      });
+}
+
+void AddTimeFlags(CLI::App* serve, Flags& flags) {
+  serve
+      ->add_option("--session-seconds", flags.session_seconds,
+                   "An agent that is silent for so long is given up")
+      ->check(CLI::Range(1, 86'400))
+      ->capture_default_str();
+  serve
+      ->add_option("--pack-seconds", flags.pack_seconds,
+                   "What is done of an open job is kept so long, then only in its ledger")
+      ->check(CLI::Range(std::int64_t{0}, std::int64_t{86'400 * 365}))
+      ->capture_default_str();
 }
 
 int Main(int argc, char** argv) {
   // A crash must not write tokens and keys to a disk.
   prctl(PR_SET_DUMPABLE, 0);
+  // A static program must not load the host's name service libraries; libpq looks for our user too.
+  __nss_configure_lookup("hosts", "files dns");
+  __nss_configure_lookup("passwd", "files");
   Flags flags;
   CLI::App app("The control plane of tidemill.", "tidemill-server");
   app.set_version_flag("--version", std::string("tidemill-server ") + TIDEMILL_VERSION);
@@ -440,16 +468,13 @@ int Main(int argc, char** argv) {
   serve->add_option("--listen", flags.listen, "Numeric address and port")->capture_default_str();
   AddTlsFlags(serve, flags);
   serve->add_option("--port-file", flags.port_file, "Write the port here once it is listened on");
-  serve
-      ->add_option("--session-seconds", flags.session_seconds,
-                   "An agent that is silent for so long is given up")
-      ->check(CLI::Range(1, 86'400))
-      ->capture_default_str();
+  AddTimeFlags(serve, flags);
   serve->add_option("--connections", flags.connections, "Connections to the database, at most")
       ->check(CLI::Range(3, 100))
       ->capture_default_str();
   AddRegistryFlags(serve, flags);
-  AddMachineFlags(serve, flags);
+  AddNotifyFlags(serve, flags);
+  AddMachineFlags(serve, flags.machines);
   serve
       ->add_option("--secret-keys", flags.secret_keys,
                    "The keys that seal secrets; make one with: tidemill-server secret-key")

@@ -18,11 +18,13 @@
 
 namespace tidemill {
 
-// A folder of the machine's that a container sees.
+// A folder that a container sees, without what is mounted below it.
 struct Mount {
-  std::string folder;  // an absolute path; there before the container is opened
+  std::string folder;  // of the machine, an absolute path; there before the container is opened
   std::string inside;  // where it is in the container
   bool read_only = true;
+  std::string nfs = {};  // instead of `folder`: of an NFS server, as a Volume has it
+  std::string nfs_options = {};
   bool operator==(const Mount&) const = default;
 };
 
@@ -36,7 +38,8 @@ struct ContainerSpec {
   bool secret_files = false;  // its runs may have some
   // A program that stays up runs in it (see Load), and its runs are items that the program takes.
   bool loop = false;
-  std::vector<std::string> devices = {};  // paths of the machine's that it is given
+  // Of the machine's, that it is given: paths, or names of CDI specs ("nvidia.com/gpu=0").
+  std::vector<std::string> devices = {};
   // Where `mounts()` is false its items see the folders themselves. Recover does not tell them.
   std::vector<Mount> mounts = {};
   // Where its items begin: in the container, or on the machine where it has no mounts. Empty: as
@@ -140,6 +143,9 @@ class Container {
   // In a loop: no Run follows. When all have ended, its program is told so and has the grace of
   // Load to end; then the container ends, as OnGone says.
   virtual void NoMore() {}
+  // From now on its programs may take on the job's role with these keys (RoleKeys::document), where
+  // the tools of its cloud look for them; those that are started before find nothing.
+  virtual void UseRole(std::string_view /*keys*/) {}
   // Waits its turn behind those before it.
   virtual void Run(ItemRun run) = 0;
   // Ends a run: SIGTERM, then SIGKILL after its grace. Its end comes as any other; of one that is
@@ -196,6 +202,9 @@ class Engine {
   // What is known of a pull of this image that is under way, for people: "pulling its image: 120 of
   // 350 MB"; empty: there is none.
   virtual std::string PullState(const std::string& /*image*/) const { return {}; }
+  // As far as it is known now: why it cannot give this device to a container, and what a person can
+  // do; empty: it can.
+  virtual std::string DeviceTrouble(const std::string& /*device*/) const { return {}; }
   // Whether containers have mounts; else their items see the machine's own folders.
   virtual bool mounts() const { return false; }
   // How many containers there are, or are being made or ended.

@@ -44,6 +44,9 @@ std::optional<Lengths> LengthsOf(Reader::Side side, Kind kind) {
     case Kind::kItem:
       if (to_init) return Lengths{kItemBytesLeast, kPayloadToInit};
       break;
+    case Kind::kRole:
+      if (to_init) return Lengths{1, kRoleBytes};
+      break;
     case Kind::kStop:
     case Kind::kNoMore:
     case Kind::kHeard:
@@ -71,7 +74,7 @@ std::optional<Lengths> LengthsOf(Reader::Side side, Kind kind) {
 
 bool HasNoNumber(Kind kind) {
   return kind == Kind::kHello || kind == Kind::kProgram || kind == Kind::kNoMore ||
-         kind == Kind::kQuit;
+         kind == Kind::kQuit || kind == Kind::kRole;
 }
 
 bool IsJson(std::string_view text) {
@@ -134,6 +137,11 @@ std::optional<Frame> Reader::Next() {
 std::string EncodeStop(std::uint64_t number) { return Header(Kind::kStop, number, 0); }
 
 std::string EncodeNoMore() { return Header(Kind::kNoMore, 0, 0); }
+
+std::optional<std::string> EncodeRole(std::string_view json) {
+  if (json.empty() || json.size() > kRoleBytes) return std::nullopt;
+  return Header(Kind::kRole, 0, json.size()).append(json);
+}
 
 std::string EncodeHeard(std::uint64_t number) { return Header(Kind::kHeard, number, 0); }
 

@@ -14,7 +14,7 @@
 //   frame │ kind: 1 │ zero: 3 │ length of the payload: 4 │ number of the run: 8 │ payload
 //
 // All numbers are little-endian. The number is chosen by the agent for each run and is never used
-// twice in one container; Hello, Program, NoMore and Quit have none (0).
+// twice in one container; Hello, Program, Role, NoMore and Quit have none (0).
 //
 //   init ──Hello────▶ agent    once, first; how many runs it has
 //        ──Have────▶           for each of them, whether it waits, runs or has ended
@@ -23,6 +23,7 @@
 //        ──Log─────▶           what the run wrote, in order
 //        ──Progress▶           how far the run is, as it says itself
 //        ──End─────▶           once for each Run, in the order of the Runs
+//        ◀──Role─────          what the runs may be in a cloud from now on, for some time
 //        ◀──Heard────          of a run: its End has come, and init may forget it
 //        ◀──Quit─────          nothing more is wanted: init ends all and then itself
 //
@@ -47,6 +48,7 @@ enum class Kind : std::uint8_t {
   kNoMore = 5,
   kHeard = 6,
   kQuit = 7,
+  kRole = 8,
   kHello = 16,
   kLog = 17,
   kEnd = 18,
@@ -141,6 +143,12 @@ std::string EncodeQuit();
 // end in after NoMore.
 std::optional<std::string> EncodeProgram(const Run& program);
 std::string EncodeNoMore();
+
+// The keys of a role, as programs are answered that ask init for them: JSON. A token of the cloud's
+// may have some KiB.
+inline constexpr std::size_t kRoleBytes = 32 * 1024;
+// Nothing if it is too long, or empty.
+std::optional<std::string> EncodeRole(std::string_view json);
 
 // An item of a loop.
 struct Item {

@@ -57,6 +57,8 @@ std::optional<std::string> Again(const Frame& frame) {
       return EncodeHave(frame.number, frame.payload);
     case Kind::kHeard:
       return EncodeHeard(frame.number);
+    case Kind::kRole:
+      return EncodeRole(frame.payload);
     case Kind::kQuit:
       return EncodeQuit();
     case Kind::kLog:

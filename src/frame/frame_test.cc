@@ -465,8 +465,8 @@ TEST(Reader, TakesOnlyWhatMayComeToItsSide) {
   const std::string run = *EncodeRun(1, {.argv = {"a"}});
   const std::string program = *EncodeProgram({.argv = {"a"}});
   const std::string item = *EncodeItem(1, {.json = "{}"});
-  for (const std::string& bytes :
-       {run, EncodeStop(1), program, item, EncodeNoMore(), EncodeHeard(1), EncodeQuit()}) {
+  for (const std::string& bytes : {run, EncodeStop(1), program, item, *EncodeRole("{}"),
+                                   EncodeNoMore(), EncodeHeard(1), EncodeQuit()}) {
     EXPECT_TRUE(ReadWhole(Side::kAgent, bytes).broken);
     EXPECT_FALSE(ReadWhole(Side::kInit, bytes).broken);
   }

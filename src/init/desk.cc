@@ -154,8 +154,10 @@ void Desk::Blame(const WaitingItem& item, const frame::End& program) {
 
 void Desk::OnRequest(std::uint64_t connection, const HttpRequest& request) {
   std::optional<HttpAnswer> answer;
-  if (request.path != "/next" && request.path != "/progress") {
-    answer = HttpProblem(404, "there is only /next and /progress");
+  if (Role::IsFor(request.path)) {
+    answer = role_.Answer(request, WallMs() / 1000);
+  } else if (request.path != "/next" && request.path != "/progress") {
+    answer = HttpProblem(404, "there is only /next, /progress and /role");
   } else if (request.method != "POST") {
     answer = HttpProblem(405, "use POST");
   } else if (request.path == "/progress") {

@@ -14,6 +14,7 @@
 #include "init/agent_link.h"
 #include "init/door.h"
 #include "init/oom_kills.h"
+#include "init/role.h"
 #include "init/shelf.h"
 
 namespace tidemill::init {
@@ -28,6 +29,8 @@ class Desk : public Answerer {
  public:
   Desk(Door& door, AgentLink& link, const OomKills& oom_kills)
       : door_(door), link_(link), oom_kills_(oom_kills) {}
+
+  Role& role() { return role_; }
 
   // --- where each item is a process ---
   // 0: none runs.
@@ -87,6 +90,7 @@ class Desk : public Answerer {
   bool is_loop_ = false;
   bool no_more_ = false;
   std::uint64_t running_ = 0;
+  Role role_;
   Shelf shelf_;
   std::deque<Wish> wishes_;
   // Of the program that runs.

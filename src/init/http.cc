@@ -176,16 +176,17 @@ std::optional<std::uint64_t> QueryNumber(std::string_view query, std::string_vie
 
 HttpAnswer HttpProblem(int status, std::string_view title) {
   return {status,
-          "{\"status\":" + std::to_string(status) + ",\"title\":" + frame::JsonText(title) + "}\n"};
+          "{\"status\":" + std::to_string(status) + ",\"title\":" + frame::JsonText(title) + "}\n",
+          "application/problem+json"};
 }
 
 std::string FormatHttp(const HttpAnswer& answer, bool keep_alive) {
   std::string text = "HTTP/1.1 " + std::to_string(answer.status) + " " + ReasonOf(answer.status);
   if (answer.status != 204) {
-    text += answer.status < 400 ? "\r\nContent-Type: application/json"
-                                : "\r\nContent-Type: application/problem+json";
+    text.append("\r\nContent-Type: ").append(answer.type);
     text += "\r\nContent-Length: " + std::to_string(answer.body.size());
   }
+  if (!answer.header.empty()) text.append("\r\n").append(answer.header);
   if (!keep_alive) text += "\r\nConnection: close";
   text += "\r\n\r\n";
   return text += answer.body;

@@ -44,7 +44,9 @@ std::optional<std::uint64_t> QueryNumber(std::string_view query, std::string_vie
 
 struct HttpAnswer {
   int status = 200;
-  std::string body = {};  // JSON; none with 204
+  std::string body = {};  // none with 204
+  std::string_view type = "application/json";
+  std::string_view header = {};  // one more, whole: "Name: value"
 };
 // `title` says what is wrong, in plain words.
 HttpAnswer HttpProblem(int status, std::string_view title);

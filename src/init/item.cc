@@ -13,6 +13,8 @@
 #include <cstring>
 #include <iterator>
 
+#include "init/role.h"
+
 namespace tidemill::init {
 namespace {
 
@@ -41,7 +43,7 @@ bool Names(const std::vector<std::string_view>& variables, std::string_view name
 // execve takes strings that it does not change as if it could.
 char* Text(std::string_view ends_with_nul) { return const_cast<char*>(ends_with_nul.data()); }
 
-Program ProgramOf(const frame::Run& run) {
+Program ProgramOf(const frame::Run& run, bool has_role) {
   Program program;
   program.name = run.argv[0];
   program.path = kDefaultPath;
@@ -50,7 +52,9 @@ Program ProgramOf(const frame::Run& run) {
   program.argv.push_back(nullptr);
   for (const std::string_view variable : run.env) program.env.push_back(Text(variable));
   for (char** own = environ; *own != nullptr; ++own) {
-    if (!Names(run.env, NameOf(*own))) program.env.push_back(*own);
+    const std::string_view name = NameOf(*own);
+    if (Names(run.env, name) || (has_role && NamesOtherKeys(name))) continue;
+    program.env.push_back(*own);
   }
   program.env.push_back(nullptr);
   for (std::size_t i = 0; i + 1 < program.env.size(); ++i) {
@@ -128,8 +132,8 @@ pid_t Fork(const Program& program, int output, volatile int* error) {
 
 }  // namespace
 
-Started StartItem(const frame::Run& run) {
-  const Program program = ProgramOf(run);
+Started StartItem(const frame::Run& run, bool has_role) {
+  const Program program = ProgramOf(run, has_role);
   int pipe[2];
   if (pipe2(pipe, O_CLOEXEC) != 0) return {.machine_error = errno};
   // Only our end: an item may not have to know that its stdout can be full.

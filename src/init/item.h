@@ -18,8 +18,9 @@ struct Started {
 
 // Starts the program of a run, found as execvpe finds it, but in the PATH of the run and without a
 // shell for a file of no kind that the kernel knows. It has init's stdin, no other descriptor, and
-// init's actions for signals, with none blocked.
-Started StartItem(const frame::Run& run);
+// init's actions for signals, with none blocked. With a role, it inherits no variables of other
+// keys.
+Started StartItem(const frame::Run& run, bool has_role);
 
 // When memory is full the kernel is to end what an item has started, and never init, which has to
 // tell of it. To raise a score needs no privilege, and an item can lower it to init's at most.

@@ -179,9 +179,13 @@ bool Loop::Start(frame::Run& run) {
   item_.start_us = NowUs();
   item_.oom_kills = oom_kills_.Count();
   if (!url_variable_.empty()) run.env.push_back(url_variable_);
+  const bool has_role = desk_.role().is_set();
+  const std::vector<std::string> found_by = desk_.role().Variables(door_.url());
+  run.env.insert(run.env.end(), found_by.begin(), found_by.end());
   const int secrets_error = secrets_.Write(run);
   item_.end.no_secrets = secrets_error != 0;
-  const Started started = secrets_error == 0 ? StartItem(run) : Started{.error = secrets_error};
+  const Started started =
+      secrets_error == 0 ? StartItem(run, has_role) : Started{.error = secrets_error};
   if (started.machine_error != 0) {
     // Not the item's fault: it begins anew in another container.
     Complain("an item cannot be started", started.machine_error);
@@ -261,6 +265,9 @@ bool Loop::TakeFrame(const frame::Frame& frame) {
       return TakeProgram(frame.payload);
     case frame::Kind::kItem:
       return desk_.Add(frame.number, frame.payload);
+    case frame::Kind::kRole:
+      desk_.role().Set(frame.payload);
+      return true;
     case frame::Kind::kHeard:
       link_.Heard(frame.number);
       return true;

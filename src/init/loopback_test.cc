@@ -252,6 +252,71 @@ TEST_F(LoopbackTest, IsThereForItemsThatAreProcesses) {
   EXPECT_EQ(client.Answer(), "");
 }
 
+TEST_F(LoopbackTest, HandsOutTheKeysOfTheRoleThatItWasToldLast) {
+  const auto ask = [](Client& client) {
+    client.SendRaw("GET " + client.prefix() + "/role HTTP/1.1\r\n\r\n");
+    return client.Answer();
+  };
+  LoadWith(1);
+  Client client(url_);
+  EXPECT_EQ(ask(client).substr(0, 3), "404");
+  for (const char* keys : {R"({"AccessKeyId":"A"})", R"({"AccessKeyId":"B"})"}) {
+    init_.Send(*frame::EncodeRole(keys));
+    // Frames are taken before requests; this one shows that it has been.
+    client.Post("/next?wait=0");
+    EXPECT_EQ(ask(client), std::string("200 ") + keys);
+  }
+  EXPECT_EQ(client.Post("/role").substr(0, 3), "405");
+}
+
+TEST_F(LoopbackTest, TellsTheToolsOfAWSWhereTheKeysAre) {
+  const std::string script =
+      "echo \"$AWS_CONTAINER_CREDENTIALS_FULL_URI $AWS_EC2_METADATA_DISABLED\"";
+  init_.RunShell(1, script);
+  EXPECT_EQ(init_.Take().log, " \n");
+  init_.Send(*frame::EncodeRole("{}"));
+  init_.RunShell(2, script + "; echo $TIDEMILL_URL/role true");
+  const std::string log = init_.Take().log;
+  EXPECT_EQ(log.substr(0, log.size() / 2), log.substr(log.size() / 2));
+  EXPECT_EQ(log.find("http://127.0.0.1:"), 0U);
+}
+
+TEST_F(LoopbackTest, IsTheMetadataServerOfARoleOfGoogle) {
+  LoadWith(1);
+  Client client(url_);
+  const auto ask = [&](const std::string& path) {
+    client.SendRaw("GET " + client.prefix() + path + " HTTP/1.1\r\n\r\n");
+    return client.Answer();
+  };
+  const std::string keys = R"({"access_token":"ya29","expires_s":4102444800,)"
+                           R"("email":"r@films-1.iam.gserviceaccount.com"})";
+  init_.Send(*frame::EncodeRole(keys));
+  client.Post("/next?wait=0");
+  const std::string accounts = "/computeMetadata/v1/instance/service-accounts/";
+  const std::string token = ask(accounts + "default/token");
+  EXPECT_EQ(token.find(R"(200 {"access_token":"ya29","expires_in":)"), 0U) << token;
+  EXPECT_EQ(ask(accounts + "r@films-1.iam.gserviceaccount.com/email"),
+            "200 r@films-1.iam.gserviceaccount.com");
+  EXPECT_NE(ask(accounts + "default/?recursive=true").find(R"("email":"r@films-1.)"),
+            std::string::npos);
+  EXPECT_EQ(ask("/computeMetadata/v1/project/project-id"), "200 films-1");
+  EXPECT_EQ(ask(accounts + "other@films-1.iam.gserviceaccount.com/token").substr(0, 3), "404");
+  EXPECT_EQ(ask("/computeMetadata/v1/instance/id").substr(0, 3), "404");
+  EXPECT_EQ(ask("/role").substr(0, 3), "404");
+}
+
+TEST(Role, ItsProgramsInheritNoOtherKeys) {
+  for (const char* name : {"AWS_ACCESS_KEY_ID", "AWS_PROFILE", "AWS_REGION"})
+    setenv(name, "own", 1);
+  DrivenInit init;
+  const std::string script = "echo \"[$AWS_ACCESS_KEY_ID$AWS_PROFILE][$AWS_REGION]\"";
+  init.RunShell(1, script);
+  EXPECT_EQ(init.Take().log, "[ownown][own]\n");
+  init.Send(*frame::EncodeRole("{}"));
+  init.RunShell(2, script);
+  EXPECT_EQ(init.Take().log, "[][own]\n");
+}
+
 TEST_F(LoopbackTest, KeepsSomeOfWhatIsPrintedBeforeAnItemIsTaken) {
   frame::Run program{.grace_us = kSecond};
   const std::string script = "yes | head -c 200000; " + Script();

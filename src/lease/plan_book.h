@@ -30,7 +30,7 @@ struct AgentPlace {
 //
 // What other servers have granted is as old as the last Set; what came through this one is as new
 // as its last exchange. So of several servers each keeps to the plan, and together they may pass it
-// for as long as they do not know of each other: a second.
+// for as long as they do not know of each other: until their next looks at the store.
 class PlanBook {
  public:
   // What one item of a job needs, and how long one takes; nothing if that is not known.

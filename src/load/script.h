@@ -31,6 +31,7 @@ struct Script {
   double comes_late =
       0;  // is silent for longer than its session lives, then goes on as if nothing was
   double vanishes = 0;  // is never heard of again; a new agent takes its place
+  bool operator==(const Script&) const = default;
 };
 
 // Whether an item fails whenever it is run. The same for all agents of a run, so that the end of a

@@ -146,6 +146,15 @@ std::string MaskedText::Flush() {
   return out;
 }
 
+void MaskedText::Use(const Masker& masker) {
+  masker_ = &masker;
+  node_ = Masker::kRoot;
+  // All but what begins in a part that is let through is found again.
+  const bool goes_on = !hidden_.empty() && hidden_.front().begin == 0;
+  hidden_.resize(goes_on ? 1 : 0);
+  Scan(held_, 0);
+}
+
 void MaskedText::Scan(std::string_view text, std::size_t from) {
   for (std::size_t at = from; at < text.size();) {
     if (node_ == Masker::kRoot) {
@@ -159,10 +168,11 @@ void MaskedText::Scan(std::string_view text, std::size_t from) {
   }
 }
 
-// Each ends behind those before it.
+// Each ends behind those before it, but for one that was begun with another masker.
 void MaskedText::Hide(Range range) {
   while (!hidden_.empty() && hidden_.back().end >= range.begin) {
     range.begin = std::min(range.begin, hidden_.back().begin);
+    range.end = std::max(range.end, hidden_.back().end);
     hidden_.pop_back();
   }
   hidden_.push_back(range);

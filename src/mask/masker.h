@@ -72,6 +72,9 @@ class MaskedText {
   std::string Feed(std::string_view bytes);
   // The rest: the text is over. What is fed next is a new one.
   std::string Flush();
+  // From now on with this one. A pattern of the one before that it does not know may be let
+  // through.
+  void Use(const Masker& masker);
   std::size_t held_bytes() const { return held_.size(); }
 
  private:

@@ -105,6 +105,23 @@ RC_GTEST_PROP(Masker, MeansWhatTheNaiveSearchFinds, ()) {
 }
 
 // Of a log that holds a secret in any of its forms, nothing of it is left.
+// Few letters, so that patterns lie in and over each other.
+TEST(Masker, MayBeExchangedForOneThatKnowsMoreAtAnyMoment) {
+  const Texts few = {"abcabc", "bca", "aabb"};
+  Texts more = few;
+  more.insert("xyz");
+  const Masker before(few);
+  const Masker after(more);
+  const std::string text = "aabcabcabca bcaabbaabb abcab aabcabcaabb cabcabc";
+  for (std::size_t border = 0; border <= text.size(); ++border) {
+    MaskedText masked(before);
+    std::string out = masked.Feed(text.substr(0, border));
+    masked.Use(after);
+    out += masked.Feed(text.substr(border) + " xyz");
+    EXPECT_EQ(out + masked.Flush(), MaskNaively(text + " xyz", more)) << border;
+  }
+}
+
 RC_GTEST_PROP(Masker, HidesASecretInAllItsForms, ()) {
   auto secret = *rc::gen::arbitrary<std::string>();
   secret += *rc::gen::container<std::string>(6, rc::gen::inRange('!', '~'));

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/id.h"
 #include "base/loop.h"
@@ -38,6 +39,7 @@ struct Project {
   std::string name;
   ProjectLimits limits;
   std::int64_t created_ms = 0;
+  std::vector<std::string> cloud_roles = {};  // that its jobs may have; see IsCloudRolePattern
   bool operator==(const Project&) const = default;
 };
 

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <map>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/result.h"
 
@@ -29,6 +31,13 @@ RegistryPath RegistryPathOf(const ImageName& name);
 bool IsImageDigest(std::string_view text);
 // The image as it was when its tag stood for this digest: "host:5000/a@sha256:12".
 std::string PinnedImage(const ImageName& name, std::string_view digest);
+
+// What an image says of itself.
+struct ImageConfig {
+  std::vector<std::string> env = {};  // "NAME=value"
+  std::map<std::string, std::string> labels = {};
+  bool operator==(const ImageConfig&) const = default;
+};
 
 // Who one is to a registry.
 struct RegistryLogin {

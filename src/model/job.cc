@@ -34,12 +34,12 @@ std::int64_t SlotsIn(const Resources& free, const Resources& each) {
   std::int64_t slots = std::numeric_limits<std::int32_t>::max();
   if (each.millicpus > 0) slots = std::min(slots, free.millicpus / each.millicpus);
   if (each.memory_bytes > 0) slots = std::min(slots, free.memory_bytes / each.memory_bytes);
-  for (const auto& [kind, count] : each.devices) {
+  for (const auto& [kind, asked] : each.devices) {
+    if (asked.count <= 0) continue;
     const auto found = free.devices.find(kind);
-    if (count > 0) {
-      slots =
-          std::min<std::int64_t>(slots, found == free.devices.end() ? 0 : found->second / count);
-    }
+    if (found == free.devices.end() || !IsSuch(found->second, asked)) return 0;
+    slots = std::min<std::int64_t>(slots, found->second.count / asked.count);
+    if (!asked.ids.empty()) slots = std::min<std::int64_t>(slots, 1);
   }
   return std::max<std::int64_t>(slots, 0);
 }
@@ -50,45 +50,8 @@ void Take(Resources& free, const Resources& each, std::int64_t count) {
   free.millicpus -= count * each.millicpus;
   free.memory_bytes -= count * each.memory_bytes;
   for (const auto& [kind, one] : each.devices) {
-    free.devices[kind] -= static_cast<std::int32_t>(count * one);
+    free.devices[kind].count -= static_cast<std::int32_t>(count * one.count);
   }
-}
-
-bool IsDeviceKind(std::string_view text) {
-  if (text.empty() || text.size() > limits::kNameBytes || !IsLetterOrDigit(text.front())) {
-    return false;
-  }
-  return std::all_of(text.begin(), text.end(), [](char c) {
-    return IsLetterOrDigit(c) || c == '.' || c == '_' || c == '-' || c == '/';
-  });
-}
-
-std::string FormatDevices(const Devices& devices) {
-  std::string text;
-  for (const auto& [kind, count] : devices) {
-    if (!text.empty()) text += ' ';
-    text += kind + "=" + std::to_string(count);
-  }
-  return text;
-}
-
-std::optional<Devices> ParseDevices(std::string_view text) {
-  Devices devices;
-  while (!text.empty()) {
-    const std::size_t space = text.find(' ');
-    const std::string_view one = text.substr(0, space);
-    text = space == std::string_view::npos ? std::string_view() : text.substr(space + 1);
-    const std::size_t sign = one.find('=');
-    if (sign == std::string_view::npos || !IsDeviceKind(one.substr(0, sign))) return std::nullopt;
-    const std::string_view digits = one.substr(sign + 1);
-    std::int32_t count = 0;
-    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), count);
-    if (error != std::errc{} || end != digits.data() + digits.size() || count < 0) {
-      return std::nullopt;
-    }
-    devices[std::string(one.substr(0, sign))] = count;
-  }
-  return devices;
 }
 
 std::string PublicId(const Job& job) { return job.spec.name + "-" + std::to_string(job.id.number); }

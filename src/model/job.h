@@ -3,12 +3,12 @@
 
 #include <chrono>
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "model/device.h"
 #include "model/ids.h"
 #include "model/labels.h"
 #include "model/price.h"
@@ -34,9 +34,6 @@ enum class JobState : std::int16_t {
 std::string_view JobStateName(JobState state);
 std::optional<JobState> ParseJobState(std::string_view name);
 
-// Kinds of devices, and how many of each.
-using Devices = std::map<std::string, std::int32_t>;
-
 // What one item needs of a machine, what a machine has, or what is free of it.
 struct Resources {
   std::int64_t millicpus = 1000;
@@ -54,12 +51,6 @@ bool WantsWholeMachine(const Resources& each);
 std::int64_t SlotsIn(const Resources& free, const Resources& each);
 // What `free` is with `count` more of `each`; may fall below zero.
 void Take(Resources& free, const Resources& each, std::int64_t count = 1);
-
-// "nvidia.com/gpu=2 example.com/fpga=1"
-std::string FormatDevices(const Devices& devices);
-std::optional<Devices> ParseDevices(std::string_view text);
-// Letters, digits, '.', '_', '-' and '/', beginning with a letter or digit.
-bool IsDeviceKind(std::string_view text);
 
 // What a job asks of whoever decides what runs next.
 struct JobWishes {

@@ -101,6 +101,21 @@ TEST(SlotsIn, IsHowOftenTheScarcestResourceSuffices) {
   EXPECT_EQ(SlotsIn({8000, 0}, {1000, 0}), 8);
 }
 
+TEST(SlotsIn, CountsDevicesThatAreWhatIsAskedFor) {
+  DeviceCount asked = 2;
+  EXPECT_EQ(SlotsIn({8000, 0, {{"gpu", 5}}}, {1000, 0, {{"gpu", asked}}}), 2);
+  EXPECT_EQ(SlotsIn({8000, 0, {{"fpga", 5}}}, {1000, 0, {{"gpu", asked}}}), 0);
+  asked.memory = 20;
+  DeviceCount has = 5;
+  EXPECT_EQ(SlotsIn({8000, 0, {{"gpu", has}}}, {1000, 0, {{"gpu", asked}}}), 0);
+  has.memory = 20;
+  EXPECT_EQ(SlotsIn({8000, 0, {{"gpu", has}}}, {1000, 0, {{"gpu", asked}}}), 2);
+  Resources free{8000, 0, {{"gpu", has}}};
+  Take(free, {1000, 0, {{"gpu", asked}}}, 2);
+  has.count = 1;
+  EXPECT_EQ(free.devices.at("gpu"), has) << "what is left is what it was";
+}
+
 TEST(SlotsIn, IsNeverBelowZeroNorWithoutEnd) {
   EXPECT_EQ(SlotsIn({-5000, 100}, {1000, 1}), 0);
   EXPECT_EQ(SlotsIn({8000, 100}, {0, 0}), std::numeric_limits<std::int32_t>::max());

@@ -50,11 +50,15 @@ struct Outcome {
   std::string log = {};     // the name of the pack that has the end of its log; empty: none
   std::string error = {};   // what its last lines say, made alike for all that failed so
   std::string result = {};  // what its program sent back, as JSON
+  // That it had, by kind: "nvidia.com/gpu=0,1 fpga=/dev/fpga1".
+  std::string devices = {};
   bool operator==(const Outcome&) const = default;
 };
 
 inline constexpr std::size_t kLogNameBytes = 128;
 inline constexpr std::size_t kErrorBytes = 256;
+// More than a machine's sixteen devices of a kind need. What is more is left out.
+inline constexpr std::size_t kOutcomeDevicesBytes = 256;
 // A row in a table, not a file: what is larger is an output.
 inline constexpr std::size_t kResultBytes = 4096;
 

@@ -73,6 +73,7 @@ struct ProviderSight {
   MachineKey key;
   TimePoint since{};               // billed from then on
   std::optional<TimePoint> ended;  // billed until then; nothing: it is there
+  std::string id = {};             // what its provider calls it; empty: as its name
 };
 
 // The plan that is in force, and what runs, as one server needs it to grant.

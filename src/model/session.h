@@ -75,6 +75,10 @@ struct MachineStatus {
   std::string engine;     // what runs its containers
   bool enforces = false;  // whether items are held to what they asked for
   std::vector<JobUse> jobs;
+  // In a cloud, else empty: what it is there, and where.
+  std::string type = {};  // "c7i.4xlarge"
+  std::string zone = {};  // "eu-west-1a"
+  bool spot = false;      // it may be taken away
   bool operator==(const MachineStatus&) const = default;
 };
 

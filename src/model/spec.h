@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "model/data.h"
+#include "model/volume.h"
 
 namespace tidemill {
 
@@ -48,6 +49,8 @@ struct RunSpec {
   OutputExists output_exists = OutputExists::kFail;
   bool skip_existing = false;  // an item whose outputs are there is not run
   std::vector<CacheUse> cache = {};
+  std::vector<VolumeMount> mounts = {};
+  std::string role = {};  // of a cloud, which items have the keys of; empty: none
   std::chrono::milliseconds checkpoint_every{0};  // 0: items have no checkpoints
   // The items' working folder: "blob:SHA256" in a job that is made; in a person's file a folder, or
   // a URL. Empty: the image's own.

@@ -16,6 +16,14 @@
 // What agents say to servers. The answers are Joined and SyncResult.
 namespace tidemill {
 
+// What a cloud says of a machine, signed: instead of a join token.
+struct MachineProof {
+  std::string provider;   // "aws" or "gcp"
+  std::string document;   // the instance identity document, to the byte; of gcp, a JSON Web Token
+  std::string signature;  // of the document, in base64; of gcp, empty
+  bool operator==(const MachineProof&) const = default;
+};
+
 struct JoinRequest {
   SessionId session;  // made by the agent, so that it may ask again
   std::string machine;
@@ -24,7 +32,10 @@ struct JoinRequest {
   // A pool's, which says where the machine belongs; or the session's own, to go on with it.
   std::string join_token;
   Resources shape;
-  std::string address = {};  // where it came from; the server knows
+  std::string address = {};                // where it came from; the server knows
+  std::optional<MachineProof> proof = {};  // instead of a token; then also:
+  std::string pool = {};                   // to which it says that it belongs
+  std::string project = {};
 };
 
 // What an agent is told when it joins.
@@ -36,6 +47,7 @@ struct Joined {
   std::string token = {};
   ContainerPolicy policy = {};  // of its pool
   std::int64_t log_bytes = 0;   // that one attempt may write, by its project; 0: as the agent likes
+  std::string machine = {};     // its name, as the server has it; empty: as it was given
   bool operator==(const Joined&) const = default;
 };
 
@@ -44,7 +56,7 @@ struct Measured {
   JobId job;
   std::int64_t items = 0;
   std::int64_t run_ms = 0;
-  double squares = 0;        // of their seconds, added up
+  double squares = 0;        // of the seconds of those that succeeded, added up
   std::int64_t lost_ms = 0;  // not in run_ms: attempts of which nothing came, as they were ended
 };
 

@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "base/result.h"
 #include "net/asio_loop.h"
@@ -29,6 +30,10 @@ struct HttpClientOptions {
   // If set, it is asked about every address that the host turns out to have, in numbers; only those
   // for which it says yes are connected to. Not asked about a Unix socket.
   std::function<bool(const std::string& address)> may_connect = {};
+  // If set, it is asked, once a connection, which addresses a name has, in numbers; else the system
+  // is, on one thread for all clients of the loop. Answers later, on the loop thread.
+  using Addresses = Result<std::vector<std::string>>;
+  std::function<void(const std::string& name, std::function<void(Addresses)>)> resolve = {};
 };
 
 // Sends requests to one server and keeps its connections for the next. Loop thread only. Nothing

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "net/http_fixture.h"
+#include "net/name_finder.h"
 
 namespace tidemill {
 namespace {
@@ -73,6 +74,46 @@ TEST_P(HttpClientTest, ConnectsOnlyToAddressesThatItMay) {
     NewClient(server_->port(), host);
     EXPECT_TRUE(Call({})) << host;
   }
+}
+
+// A name whose server answers something harmless first, and this machine's own address then.
+TEST_P(HttpClientTest, AsksOnceForTheAddressesOfAName) {
+  Serve();
+  int asked = 0;
+  std::vector<std::string> looked_at;
+  client_options_.resolve = [&](const std::string& name, auto done) {
+    EXPECT_EQ(name, "localhost");
+    const bool first = ++asked == 1;
+    loop_.After(Duration::zero(), [first, done] {
+      done(std::vector<std::string>{first ? "127.0.0.1" : "127.0.0.77"});
+    });
+  };
+  client_options_.may_connect = [&](const std::string& address) {
+    looked_at.push_back(address);
+    return address == "127.0.0.1";
+  };
+  NewClient(server_->port(), "localhost");
+  EXPECT_TRUE(Call({}));
+  EXPECT_EQ(asked, 1);
+  EXPECT_EQ(looked_at, std::vector<std::string>{"127.0.0.1"});
+  NewClient(server_->port(), "localhost");
+  EXPECT_EQ(Call({}).error().code, Code::kForbidden);
+  EXPECT_EQ(looked_at.back(), "127.0.0.77");
+}
+
+TEST_P(HttpClientTest, ANameWithoutAnAddressIsNotConnectedTo) {
+  Serve();
+  NameFinder finder(loop_, 1);
+  client_options_.resolve = [&](const std::string& name, auto done) { finder.Find(name, done); };
+  NewClient(server_->port(), "localhost");
+  EXPECT_TRUE(Call({}));
+  NewClient(server_->port(), "no-such-name.invalid");
+  EXPECT_EQ(Call({}).error().code, Code::kUnavailable);
+  client_options_.resolve = [&](const std::string&, auto done) {
+    loop_.After(Duration::zero(), [done] { done(std::vector<std::string>{}); });
+  };
+  NewClient(server_->port(), "localhost");
+  EXPECT_EQ(Call({}).error().code, Code::kForbidden);
 }
 
 TEST_P(HttpClientTest, GivesUpInTimeAndSaysWhetherTheCallWasSent) {

@@ -22,7 +22,7 @@ void HttpConnection::Open(std::shared_ptr<HttpPending> pending) {
   if (!client_->origin.unix_path.empty()) return OpenUnix();
   boost::system::error_code error;
   const auto address = boost::asio::ip::make_address(client_->origin.host, error);
-  if (error) return Resolve();
+  if (error) return client_->options.resolve ? AskResolver() : Resolve();
   ConnectAllowed({tcp::endpoint(address, client_->origin.port)});
 }
 
@@ -46,6 +46,21 @@ void HttpConnection::Resolve() {
         if (error) return self->Break("the name cannot be resolved: " + error.message());
         std::vector<tcp::endpoint> endpoints;
         for (const auto& result : results) endpoints.push_back(result.endpoint());
+        self->ConnectAllowed(endpoints);
+      });
+}
+
+void HttpConnection::AskResolver() {
+  client_->options.resolve(
+      client_->origin.host, [self = shared_from_this()](HttpClientOptions::Addresses found) {
+        if (self->state_ == State::kClosed) return;
+        if (!found) return self->Break("the name cannot be resolved: " + found.error().reason);
+        std::vector<tcp::endpoint> endpoints;
+        for (const std::string& text : *found) {
+          boost::system::error_code error;
+          const auto address = boost::asio::ip::make_address(text, error);
+          if (!error) endpoints.emplace_back(address, self->client_->origin.port);
+        }
         self->ConnectAllowed(endpoints);
       });
 }

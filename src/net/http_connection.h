@@ -57,6 +57,7 @@ class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
   enum class State { kConnecting, kBusy, kIdle, kClosed };
 
   void Resolve();
+  void AskResolver();
   void OpenUnix();
   using Protocol = Transport::Socket::protocol_type;  // TCP or a Unix socket
   void ConnectAllowed(const std::vector<boost::asio::ip::tcp::endpoint>& endpoints);

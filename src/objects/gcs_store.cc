@@ -23,8 +23,8 @@ std::chrono::milliseconds TimeoutFor(std::int64_t bytes) {
   return std::chrono::seconds(30) + std::chrono::seconds(bytes / (256 << 10));
 }
 
-Verdict JudgeGcs(const HttpResponse& answer) {
-  using What = Verdict::What;
+Judgement JudgeGcs(const HttpResponse& answer) {
+  using What = Judgement::What;
   const int status = answer.status;
   // 308: a part is stored, and more is to come.
   if ((status >= 200 && status < 300) || status == 308) return {};

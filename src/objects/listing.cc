@@ -7,9 +7,9 @@
 namespace tidemill {
 namespace {
 
-std::size_t SizeOf(const std::vector<std::string>& keys) {
+std::size_t SizeOf(const std::vector<ListedObject>& objects) {
   std::size_t size = 0;
-  for (const std::string& key : keys) size += sizeof key + key.size();
+  for (const auto& [key, tag] : objects) size += sizeof(ListedObject) + key.size() + tag.size();
   return size;
 }
 
@@ -23,7 +23,7 @@ Listing::Listing(Loop& loop, ObjectStore& store, Options options)
 }
 Listing::~Listing() = default;
 
-void Listing::Next(ObjectStore::Done<std::vector<std::string>> done) {
+void Listing::Next(ObjectStore::Done<std::vector<ListedObject>> done) {
   done_ = std::move(done);
   loop_.After(Duration::zero(), [this, gone = std::weak_ptr<char>(alive_)] {
     if (!gone.expired()) Pump();
@@ -70,7 +70,7 @@ Result<void> Listing::Take(Piece& piece, ListPage page) {
   ++piece.pages_got;
   piece.next = std::move(page.next);
   piece.ended = piece.next.empty();
-  std::vector<std::string> keys;
+  std::vector<ListedObject> wanted;
   for (ObjectInfo& object : page.objects) {
     if (piece.end && object.key > *piece.end) {
       piece.ended = true;
@@ -81,11 +81,12 @@ Result<void> Listing::Take(Piece& piece, ListPage page) {
     }
     piece.last = object.key;
     ++seen_;
-    if (!options_.wants || options_.wants(object.key)) keys.push_back(std::move(object.key));
+    if (options_.wants && !options_.wants(object.key)) continue;
+    wanted.push_back({std::move(object.key), options_.tags ? std::move(object.tag) : ""});
   }
-  if (keys.empty()) return {};
-  held_ += SizeOf(keys);
-  piece.pages.push_back(std::move(keys));
+  if (wanted.empty()) return {};
+  held_ += SizeOf(wanted);
+  piece.pages.push_back(std::move(wanted));
   return {};
 }
 
@@ -138,17 +139,17 @@ void Listing::Give() {
     pieces_.pop_front();
   }
   if (failed_) return std::exchange(done_, nullptr)(tl::unexpected<Error>(*failed_));
-  if (pieces_.empty()) return std::exchange(done_, nullptr)(std::vector<std::string>());
+  if (pieces_.empty()) return std::exchange(done_, nullptr)(std::vector<ListedObject>());
   Piece& first = *pieces_.front();
   if (first.pages.empty()) {
     // What is first may always be listed, also if it became so just now.
     if (!first.asking) Ask(pieces_.front());
     return;
   }
-  std::vector<std::string> keys = std::move(first.pages.front());
+  std::vector<ListedObject> objects = std::move(first.pages.front());
   first.pages.pop_front();
-  held_ -= SizeOf(keys);
-  std::exchange(done_, nullptr)(std::move(keys));
+  held_ -= SizeOf(objects);
+  std::exchange(done_, nullptr)(std::move(objects));
 }
 
 }  // namespace tidemill

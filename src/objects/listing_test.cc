@@ -57,7 +57,7 @@ class ListedStore : public ObjectStore {
         break;
       }
       last = name;
-      if (cut == key->npos) page.objects.push_back({.key = name});
+      if (cut == key->npos) page.objects.push_back({.key = name, .tag = "tag of " + name});
       if (cut != key->npos) page.prefixes.push_back(name);
     }
     if (backwards) std::reverse(page.objects.begin(), page.objects.end());
@@ -70,11 +70,11 @@ class ListedStore : public ObjectStore {
 
 class ListingTest : public ::testing::Test {
  protected:
-  Result<Keys> NextOf(Listing& listing) {
-    std::optional<Result<Keys>> got;
-    listing.Next([&](Result<Keys> keys) {
+  Result<std::vector<ListedObject>> NextOf(Listing& listing) {
+    std::optional<Result<std::vector<ListedObject>>> got;
+    listing.Next([&](Result<std::vector<ListedObject>> objects) {
       EXPECT_FALSE(got);
-      got = std::move(keys);
+      got = std::move(objects);
     });
     EXPECT_FALSE(got) << "called from inside";
     while (!got && loop_.Step()) {
@@ -84,9 +84,9 @@ class ListingTest : public ::testing::Test {
   Result<Keys> AllOf(Listing& listing) {
     Keys all;
     while (true) {
-      TIDEMILL_TRY(const Keys some, NextOf(listing));
+      TIDEMILL_TRY(const std::vector<ListedObject> some, NextOf(listing));
       if (some.empty()) return all;
-      all.insert(all.end(), some.begin(), some.end());
+      for (const auto& [key, tag] : some) all.push_back(key);
     }
   }
   // Folders of folders of files.
@@ -104,6 +104,15 @@ class ListingTest : public ::testing::Test {
   VirtualLoop loop_{random_};
   ListedStore store_{loop_, random_};
 };
+
+TEST_F(ListingTest, GivesTagsToWhoAsksForThem) {
+  store_.keys = {"in/a", "in/b"};
+  Listing with(loop_, store_, {.prefixes = {""}, .tags = true});
+  EXPECT_EQ(NextOf(with).value(),
+            (std::vector<ListedObject>{{"in/a", "tag of in/a"}, {"in/b", "tag of in/b"}}));
+  Listing without(loop_, store_, {.prefixes = {""}});
+  EXPECT_EQ(NextOf(without).value(), (std::vector<ListedObject>{{"in/a", ""}, {"in/b", ""}}));
+}
 
 TEST_F(ListingTest, GivesEveryKeyOnceAndInOrderWhateverTheTree) {
   const Keys names = {"a", "a-", "a.b", "ab", "b", "B", "\xc3\xa9", "0"};
@@ -184,7 +193,7 @@ TEST_F(ListingTest, IsNotToldOfAnythingOnceItIsGone) {
     Listing listing(loop_, store_, {.prefixes = {"in/"}, .page = 20});
     ASSERT_TRUE(NextOf(listing));
     ASSERT_TRUE(NextOf(listing));
-    listing.Next([](const Result<Keys>&) { ADD_FAILURE(); });
+    listing.Next([](const auto&) { ADD_FAILURE(); });
   }
   while (loop_.Step()) {
   }

@@ -28,6 +28,7 @@ TEST_P(ObjectStoreTest, AListHasTheTagsOfWhatIsThere) {
   EXPECT_FALSE(before->objects[0].tag.empty());
   EXPECT_NE(before->objects[0].tag, after->objects[0].tag);
   EXPECT_EQ(List({.prefix = "t/"})->objects[0].tag, after->objects[0].tag);
+  EXPECT_EQ(Head("t/a")->tag, after->objects[0].tag);
 }
 
 TEST_P(ObjectStoreTest, StoresNothingAtAllToo) {

@@ -44,17 +44,17 @@ void Patient::OnAnswer(const std::shared_ptr<Trying>& trying, Result<HttpRespons
     if (may_pass) return Again(trying, got.error());
     return trying->done(std::move(got));
   }
-  Verdict verdict = trying->judge(*got);
+  Judgement verdict = trying->judge(*got);
   switch (verdict.what) {
-    case Verdict::What::kTake:
+    case Judgement::What::kTake:
       budget_.OnSuccess();
       return trying->done(std::move(got));
-    case Verdict::What::kAgain:
+    case Judgement::What::kAgain:
       return Again(trying, std::move(verdict.error));
-    case Verdict::What::kElsewhere:
+    case Judgement::What::kElsewhere:
       if (++trying->elsewhere <= kElsewhereMost) return Try(trying);
       [[fallthrough]];
-    case Verdict::What::kFail:
+    case Judgement::What::kFail:
       return trying->done(tl::unexpected<Error>(std::move(verdict.error)));
   }
 }

@@ -31,7 +31,7 @@ class RetryBudget {
 };
 
 // What an answer means for the call.
-struct Verdict {
+struct Judgement {
   enum class What {
     kTake,       // it is the answer
     kAgain,      // after a while: it failed for a moment
@@ -57,7 +57,7 @@ class Patient {
   };
   // Makes the call anew for each try: what is signed is good for minutes only.
   using Prepare = std::function<void(std::function<void(Result<Prepared>)>)>;
-  using Judge = std::function<Verdict(const HttpResponse&)>;
+  using Judge = std::function<Judgement(const HttpResponse&)>;
   using Done = std::function<void(Result<HttpResponse>)>;
 
   Patient(AsioLoop& loop, HttpClientOptions options, Random& random);

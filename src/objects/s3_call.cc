@@ -93,8 +93,8 @@ std::optional<std::string> RegionTold(const HttpResponse& answer) {
   return region;
 }
 
-Verdict JudgeS3(const HttpResponse& answer) {
-  using What = Verdict::What;
+Judgement JudgeS3(const HttpResponse& answer) {
+  using What = Judgement::What;
   if (answer.status == 200 || answer.status == 204 || answer.status == 206) return {};
   const AwsXmlError told = ParseAwsXmlError(answer.body);
   std::string reason = told.Text();

@@ -34,7 +34,7 @@ S3Target TargetOf(const S3Place& place, std::string_view key);
 std::optional<std::string> RegionTold(const HttpResponse& answer);
 
 // Everything but a region that is told.
-Verdict JudgeS3(const HttpResponse& answer);
+Judgement JudgeS3(const HttpResponse& answer);
 
 // Of the answer to HEAD or to GET of a range. kInvalid: it does not say how long the object is.
 Result<ObjectInfo> InfoOf(std::string_view key, const HttpResponse& answer,

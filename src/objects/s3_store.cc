@@ -71,11 +71,11 @@ void S3Store::Impl::Prepare(const S3Ask& ask, std::function<void(Result<Patient:
 
 void S3Store::Impl::Call(S3Ask ask, Done<HttpResponse> done) {
   const std::string what = "s3://" + place.bucket + (ask.key.empty() ? "" : "/" + ask.key);
-  const auto judge = [this](const HttpResponse& answer) -> Verdict {
+  const auto judge = [this](const HttpResponse& answer) -> Judgement {
     const auto region = RegionTold(answer);
     if (!region || *region == place.region) return JudgeS3(answer);
     place.region = *region;
-    return {Verdict::What::kElsewhere, {Code::kInvalid, "the bucket is in region " + *region}};
+    return {Judgement::What::kElsewhere, {Code::kInvalid, "the bucket is in region " + *region}};
   };
   const auto shared = std::make_shared<const S3Ask>(std::move(ask));
   patient.Run([this, shared](auto made) { Prepare(*shared, std::move(made)); }, judge,

@@ -9,7 +9,7 @@
 #include "plan/claims.h"
 #include "plan/demand.h"
 #include "plan/free_room.h"
-#include "plan/room.h"
+#include "plan/pool_room.h"
 
 namespace tidemill {
 namespace {
@@ -29,7 +29,9 @@ class Scaler {
   Wanted Make() {
     LookAtMachines();
     LookAtPools();
-    for (const Demand& demand : DemandsOf(index_, claims_, now_)) Serve(demand);
+    std::vector<Demand> demands = DemandsOf(index_, claims_, now_);
+    for (Demand& demand : demands) LeaveWhatRuns(demand);
+    for (const Demand& demand : demands) Serve(demand);
     for (std::size_t pool = 0; pool < wanted_.pools.size(); ++pool) Finish(pool);
     return std::move(wanted_);
   }
@@ -42,6 +44,8 @@ class Scaler {
   Hold HoldOf(std::size_t pool) const;
   std::int64_t Depth(std::size_t pool) const;
 
+  // What runs stays where it is: only the rest is worth a machine elsewhere, idle or new.
+  void LeaveWhatRuns(Demand& demand);
   void Serve(const Demand& demand);
   std::int64_t Use(const Claim& claim, std::size_t nth_pool, std::int64_t slots);
   std::int64_t OrderFrom(const Demand& demand, std::size_t nth_pool, std::int64_t slots);
@@ -57,7 +61,7 @@ class Scaler {
   const SnapshotIndex& index_;
   const TimePoint now_;
   const std::vector<Claim> claims_;
-  Room room_;
+  PoolRoom room_;
   Caps caps_;
   std::vector<std::int32_t> overdue_;  // machines that have not joined in time
   std::vector<OrderFor> reason_;
@@ -134,9 +138,21 @@ std::int64_t Scaler::Depth(std::size_t pool) const {
   std::int64_t items = 0;
   for (const Claim& claim : claims_) {
     if (std::find(claim.pools.begin(), claim.pools.end(), pool) == claim.pools.end()) continue;
-    items += ItemsLeft(index_, claim);
+    items += ItemsLeft(claim);
   }
   return items;
+}
+
+void Scaler::LeaveWhatRuns(Demand& demand) {
+  const Claim& claim = claims_[demand.claim];
+  std::int64_t running = std::min(claim.running, demand.slots);
+  for (std::size_t p = 0; p < claim.pools.size() && running > 0; ++p) {
+    const auto here = index_.Running(claim.job).find(claim.pools[p]);
+    if (here == index_.Running(claim.job).end()) continue;
+    const std::int64_t stay = Use(claim, p, std::min(running, here->second));
+    running -= stay;
+    demand.slots -= stay;
+  }
 }
 
 void Scaler::Serve(const Demand& demand) {

@@ -225,6 +225,20 @@ TEST(Autoscale, OrdersMachinesThatLastForWhatWasInterruptedOften) {
   EXPECT_EQ(OrderedFrom(wanted, "p"), 599);
 }
 
+TEST(Autoscale, KeepsNoMachineForWhatWasInterruptedOftenAndRunsElsewhere) {
+  Snapshot world = World(1);
+  world.pools[0].spot = true;
+  world.pools.push_back(PoolOf("lasting"));
+  world.queues[0].pools = {"p", "lasting"};
+  world.machines.push_back(MachineOf(world.pools[1], 0));
+  world.machines[1].idle_since = kNow - 6min;
+  world.jobs = {JobOf(1, "q", 0)};
+  world.jobs[0].times = Takes(60min);
+  world.jobs[0].leased = world.jobs[0].worn_leased = 3;
+  world.machines[0].leases = {{JobId{1}, 3, ""}};
+  EXPECT_EQ(WantedOf(world).drains, (std::vector<Drain>{{"lasting-0", DrainFor::kIdle}}));
+}
+
 TEST(Autoscale, FollowsTheDepthOfTheQueueIfAskedTo) {
   Snapshot world = Flood();
   world.pools[0].steps = {{1, 1}, {101, 2}, {1001, 7}};
@@ -247,6 +261,20 @@ TEST(Autoscale, DrainsWhatHasBeenIdleForLong) {
   world.jobs = {JobOf(1, "q", 5)};  // wants two machines; the one longest idle goes
   world.jobs[0].times = Takes(10min);
   EXPECT_EQ(WantedOf(world).drains, (std::vector<Drain>{{"p-2", DrainFor::kIdle}}));
+}
+
+// The items could run on the first pool's machine, but they do run on the second's.
+TEST(Autoscale, DrainsWhatIsIdleThoughItWouldHaveRoomForWhatRunsElsewhere) {
+  Snapshot world = World(1);
+  world.machines[0].idle_since = kNow - 6min;
+  world.pools.push_back(PoolOf("r"));
+  world.queues[0].pools = {"p", "r"};
+  world.machines.push_back(MachineOf(world.pools[1], 0));
+  world.jobs = {JobOf(1, "q", 0)};
+  world.jobs[0].times = Takes(60min);
+  world.jobs[0].leased = 3;
+  world.machines[1].leases = {{JobId{1}, 3, ""}};
+  EXPECT_EQ(WantedOf(world).drains, (std::vector<Drain>{{"p-0", DrainFor::kIdle}}));
 }
 
 TEST(Autoscale, DrainsNothingBeforeTheLeastThatIsBilled) {

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "base/planted.h"
+
 namespace tidemill {
 namespace {
 
@@ -47,6 +49,7 @@ std::int64_t Caps::Below(Limit limit, const Claim& claim, std::size_t nth_pool,
     case Limit::kMaxParallel:
       return job.max_parallel ? Fit(*job.max_parallel, job_use.slots, 1, slots) : slots;
     case Limit::kBudget:
+      if (Planted(Plant::kBudgetAfter)) return !job.budget || job.spent < *job.budget ? slots : 0;
       return job.budget ? Fit((*job.budget - job.spent).micros, job_use.committed,
                               cost.committed.micros, slots)
                         : slots;

@@ -2,6 +2,10 @@
 #include "plan/claims.h"
 
 #include <algorithm>
+#include <optional>
+
+#include "base/planted.h"
+#include "plan/autoscale.h"
 
 namespace tidemill {
 namespace {
@@ -19,17 +23,35 @@ bool HasDevices(const Resources& shape, const Devices& asked) {
   return SlotsIn(shape, {.millicpus = 0, .memory_bytes = 0, .devices = asked}) > 0;
 }
 
+// A pool that is not spot, and has machines or could get some as far as is known: what was
+// interrupted often does not wait for one that may never come.
+bool IsLasting(const SnapshotIndex& index, std::size_t number) {
+  const PlanPool& pool = index.snapshot().pools[number];
+  if (pool.spot) return false;
+  if (index.Coming(number) > 0) return true;
+  const std::optional<Money> cap = PriceCap(pool);
+  return !pool.provider.empty() && MachineLimit(pool) > 0 &&
+         !pool.provider_word.no_capacity_until && pool.never_joined < kNeverJoinedMost &&
+         !(cap && pool.price > *cap);
+}
+
 Claim ClaimOn(const SnapshotIndex& index, std::size_t job, std::size_t queue, bool only_lasting) {
   Claim claim{.job = job, .queue = queue, .worn = only_lasting};
   for (const std::string& name : index.snapshot().queues[queue].pools) {
     const auto pool = index.FindPool(name);
     if (PoolBarOf(index, job, pool) != PoolBar::kNone) continue;
-    if (only_lasting && index.snapshot().pools[*pool].spot) continue;
+    if (only_lasting && !IsLasting(index, *pool)) continue;
     if (std::count(claim.pools.begin(), claim.pools.end(), *pool) > 0) continue;  // named twice
     claim.pools.push_back(*pool);
     claim.costs.push_back(SlotCostOf(index, job, *pool));
   }
   return claim;
+}
+
+std::int64_t MostWaiting(const SnapshotIndex& index) {
+  std::int64_t most = 0;
+  for (const PlanJob& job : index.snapshot().jobs) most = std::max(most, job.waiting);
+  return most;
 }
 
 }  // namespace
@@ -74,9 +96,9 @@ std::int64_t MachinePpm(const Resources& shape, const Resources& need) {
   };
   of(need.millicpus, shape.millicpus);
   of(need.memory_bytes, shape.memory_bytes);
-  for (const auto& [kind, count] : need.devices) {
+  for (const auto& [kind, asked] : need.devices) {
     const auto found = shape.devices.find(kind);
-    of(count, found == shape.devices.end() ? 0 : found->second);
+    of(asked.count, found == shape.devices.end() ? 0 : found->second.count);
   }
   return std::min(most, kMillion);
 }
@@ -98,6 +120,7 @@ std::vector<Claim> ClaimsOf(const SnapshotIndex& index) {
   for (std::size_t i = 0; i < index.snapshot().jobs.size(); ++i) {
     const PlanJob& job = index.snapshot().jobs[i];
     const std::int64_t running = index.RunningTotal(i);
+    if (Planted(Plant::kSmallStarves) && 4 * job.waiting < MostWaiting(index)) continue;
     const JobBar bar = JobBarOf(index, i);
     if (bar != JobBar::kNone && !(bar == JobBar::kNothingWaits && running > 0)) continue;
     const std::size_t queue = *index.FindQueue(job.queue);
@@ -105,6 +128,7 @@ std::vector<Claim> ClaimsOf(const SnapshotIndex& index) {
     if (claim.pools.empty()) continue;
     claim.running = running;
     claim.waiting = job.waiting;
+    claim.leased = job.leased;
     if (job.worn_waiting > 0 || job.worn_leased > 0) {
       Claim worn = ClaimOn(index, i, queue, true);
       if (!worn.pools.empty()) {
@@ -115,8 +139,11 @@ std::vector<Claim> ClaimsOf(const SnapshotIndex& index) {
         }
         worn.running = std::min(job.worn_leased, on_lasting);
         worn.waiting = std::min(job.worn_waiting, job.waiting);
+        // What is leased elsewhere stays there, worn or not.
+        worn.leased = worn.running;
         claim.running -= worn.running;
         claim.waiting -= worn.waiting;
+        claim.leased -= worn.leased;
         claims.push_back(std::move(worn));
       }
     }

@@ -56,7 +56,8 @@ std::int64_t MachinePpm(const Resources& shape, const Resources& need);
 SlotCost SlotCostOf(const SnapshotIndex& index, std::size_t job, std::size_t pool);
 
 // Items of one job that may run in the same pools. A job has one claim, or a second one for those
-// of its items that were interrupted often, if its queue has a pool that is not spot.
+// of its items that were interrupted often, if its queue has a pool that is not spot and that has
+// machines, or could have some.
 struct Claim {
   std::size_t job = 0;
   std::size_t queue = 0;
@@ -65,6 +66,7 @@ struct Claim {
   std::vector<SlotCost> costs = {};     // in each of `pools`
   std::int64_t running = 0;             // slots
   std::int64_t waiting = 0;             // items
+  std::int64_t leased = 0;              // items, those that run among them
 };
 
 // Of all jobs that are held up by no JobBar, or run something: in the order of the snapshot.

@@ -6,7 +6,7 @@
 #include <tuple>
 
 #include "plan/caps.h"
-#include "plan/room.h"
+#include "plan/pool_room.h"
 
 namespace tidemill {
 namespace {
@@ -46,14 +46,14 @@ class Reckoner {
     }
     std::int64_t& used = canaries_[claim.queue];  // machines
     const std::int64_t machines = std::min(kCanaryMachines, kCanaryTogether - used);
-    const std::int64_t slots = std::min(ItemsLeft(index_, claim), machines * on_one);
+    const std::int64_t slots = std::min(ItemsLeft(claim), machines * on_one);
     used += (slots + on_one - 1) / on_one;
     return slots;
   }
 
   std::int64_t Work(const Claim& claim) {
     const PlanJob& job = index_.snapshot().jobs[claim.job];
-    const std::int64_t items = Payable(job, claim, ItemsLeft(index_, claim));
+    const std::int64_t items = Payable(job, claim, ItemsLeft(claim));
     const std::int64_t mean = std::max<std::int64_t>(job.times->mean.count(), 1);
     const std::int64_t exact = MulDivUp(items, mean * 1000, TimeFor(job, now_).count());
     Sum& sum = alike_[{claim.queue, claim.pools, job.need}];
@@ -87,11 +87,8 @@ class Reckoner {
 
 }  // namespace
 
-std::int64_t ItemsLeft(const SnapshotIndex& index, const Claim& claim) {
-  const PlanJob& job = index.snapshot().jobs[claim.job];
-  const std::int64_t worn = std::min(job.worn_leased, job.leased);
-  const std::int64_t leased = claim.worn ? worn : job.leased - worn;
-  return claim.waiting + std::max(leased, claim.running);
+std::int64_t ItemsLeft(const Claim& claim) {
+  return claim.waiting + std::max(claim.leased, claim.running);
 }
 
 std::vector<Demand> DemandsOf(const SnapshotIndex& index, const std::vector<Claim>& claims,

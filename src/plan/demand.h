@@ -37,6 +37,6 @@ std::vector<Demand> DemandsOf(const SnapshotIndex& index, const std::vector<Clai
                               TimePoint now);
 
 // Items of a claim that are not done.
-std::int64_t ItemsLeft(const SnapshotIndex& index, const Claim& claim);
+std::int64_t ItemsLeft(const Claim& claim);
 
 }  // namespace tidemill

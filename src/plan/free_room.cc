@@ -20,9 +20,9 @@ FreeOn FreeOf(const SnapshotIndex& index, const PlanMachine& machine) {
   return on;
 }
 
-Joined AddJoined(const SnapshotIndex& index, Room& room) {
+JoinedMachines AddJoined(const SnapshotIndex& index, PoolRoom& room) {
   const Snapshot& snapshot = index.snapshot();
-  Joined joined;
+  JoinedMachines joined;
   std::vector<std::map<Resources, std::int64_t, ResourcesLess>> alike(snapshot.pools.size());
   const Resources* last = nullptr;  // most machines are like the one before
   std::int64_t* count = nullptr;

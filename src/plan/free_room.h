@@ -8,7 +8,7 @@
 
 #include "plan/claims.h"
 #include "plan/index.h"
-#include "plan/room.h"
+#include "plan/pool_room.h"
 
 namespace tidemill {
 
@@ -22,19 +22,19 @@ class FreeRoom {
   std::int64_t Place(std::size_t claim, std::size_t pool, std::int64_t slots) {
     return slots <= 0 ? 0 : room_.Place(pool, kinds_[claim], slots).slots;
   }
-  Room& room() { return room_; }
+  PoolRoom& room() { return room_; }
 
  private:
-  Room room_;
+  PoolRoom room_;
   std::vector<std::size_t> kinds_;  // of each claim
 };
 
 // Adds the machines of pools that are not disabled, as if nothing ran on them.
-struct Joined {
+struct JoinedMachines {
   std::int64_t machines = 0;
   Resources total{.millicpus = 0};
 };
-Joined AddJoined(const SnapshotIndex& index, Room& room);
+JoinedMachines AddJoined(const SnapshotIndex& index, PoolRoom& room);
 
 struct FreeOn {
   Resources free;

@@ -3,7 +3,7 @@
 
 #include <set>
 
-#include "plan/room.h"
+#include "plan/pool_room.h"
 
 namespace tidemill {
 namespace {

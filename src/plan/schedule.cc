@@ -11,7 +11,7 @@
 #include "plan/caps.h"
 #include "plan/claims.h"
 #include "plan/free_room.h"
-#include "plan/room.h"
+#include "plan/pool_room.h"
 #include "plan/turns.h"
 
 namespace tidemill {
@@ -71,8 +71,8 @@ class Planner {
 };
 
 void Planner::ShareOut() {
-  Room room(index_.snapshot().pools.size());
-  const Joined joined = AddJoined(index_, room);
+  PoolRoom room(index_.snapshot().pools.size());
+  const JoinedMachines joined = AddJoined(index_, room);
   joined_ = joined.machines;
   turns_.emplace(index_, claims_, joined.total);
   Caps targets(index_);

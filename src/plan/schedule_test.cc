@@ -204,6 +204,30 @@ TEST(Schedule, SendsWhatWasInterruptedOftenToMachinesThatLast) {
   EXPECT_EQ(PlanOf(world).rows, (std::vector<PlanRow>{{{1}, "p", 7, 0}}));
 }
 
+// Every queue has the pool of machines that come by themselves, and there may never be one.
+TEST(Schedule, WhatWasInterruptedOftenDoesNotWaitForMachinesThatMayNeverCome) {
+  Snapshot world = World(2);
+  world.pools[0].spot = true;
+  world.pools.push_back(PoolOf("lasting"));
+  world.queues[0].pools = {"p", "lasting"};
+  world.jobs = {JobOf(1, "q", 7)};
+  world.jobs[0].worn_waiting = 2;
+  const std::vector<PlanRow> anywhere = {{{1}, "p", 7, 0}};
+  PlanPool& lasting = world.pools[1];
+  EXPECT_NE(PlanOf(world).rows, anywhere) << "one could be ordered";
+  lasting.provider_word.no_capacity_until = kNow + 3min;
+  EXPECT_EQ(PlanOf(world).rows, anywhere);
+  lasting.provider_word = {};
+  lasting.never_joined = 3;
+  EXPECT_EQ(PlanOf(world).rows, anywhere);
+  lasting.never_joined = 0;
+  lasting.max_price = 50;  // percent
+  EXPECT_EQ(PlanOf(world).rows, anywhere);
+  lasting.max_price.reset();
+  lasting.provider.clear();
+  EXPECT_EQ(PlanOf(world).rows, anywhere);
+}
+
 TEST(Schedule, UsesMachinesOfPoolsThatAllowIt) {
   Snapshot world = World(2);
   world.jobs = {JobOf(1, "q", 100)};

@@ -94,7 +94,8 @@ Turns::Use Turns::UseOf(const Resources& resources) const {
                part(resources.memory_bytes, total_.memory_bytes)};
   for (const auto& [kind, all] : total_.devices) {
     const auto found = resources.devices.find(kind);
-    use.parts.push_back(found == resources.devices.end() ? 0 : part(found->second, all));
+    use.parts.push_back(found == resources.devices.end() ? 0
+                                                         : part(found->second.count, all.count));
   }
   return use;
 }
@@ -115,7 +116,7 @@ double Turns::Weighted(std::size_t queue) const {
   return queue_use_[queue].most / std::max(index_.snapshot().queues[queue].share, 1);
 }
 
-void Turns::ServeImpatient(Room& room, Caps& caps, TimePoint now) {
+void Turns::ServeImpatient(PoolRoom& room, Caps& caps, TimePoint now) {
   std::vector<std::size_t> impatient;
   for (std::size_t i = 0; i < claims_.size(); ++i) {
     const PlanJob& job = index_.snapshot().jobs[claims_[i].job];
@@ -132,12 +133,12 @@ void Turns::ServeImpatient(Room& room, Caps& caps, TimePoint now) {
   }
 }
 
-void Turns::Run(Room& room, Caps& caps, std::vector<std::int64_t> most) {
+void Turns::Run(PoolRoom& room, Caps& caps, std::vector<std::int64_t> most) {
   left_ = std::move(most);
   for (const Level& level : levels_) TakeTurns(level, room, caps);
 }
 
-void Turns::TakeTurns(Level level, Room& room, Caps& caps) {
+void Turns::TakeTurns(Level level, PoolRoom& room, Caps& caps) {
   while (!level.empty()) {
     const auto key = [this](const Queue& queue) {
       return std::pair(Weighted(queue.number), queue_rank_[queue.number]);
@@ -152,7 +153,7 @@ void Turns::TakeTurns(Level level, Room& room, Caps& caps) {
 }
 
 // False: nobody is left in the band.
-bool Turns::TakeTurn(Band& band, Room& room, Caps& caps) {
+bool Turns::TakeTurn(Band& band, PoolRoom& room, Caps& caps) {
   const auto key = [this](const Party& one) {
     return std::pair(owner_use_[one.owner].most, owner_rank_[one.owner]);
   };
@@ -181,14 +182,14 @@ std::int64_t Turns::TurnSize(std::size_t claim) const {
   return std::max<std::int64_t>(static_cast<std::int64_t>(kTurn / each), 1);
 }
 
-std::int64_t Turns::Give(std::size_t number, std::int64_t slots, Room& room, Caps& caps) {
+std::int64_t Turns::Give(std::size_t number, std::int64_t slots, PoolRoom& room, Caps& caps) {
   const Claim& claim = claims_[number];
   const std::size_t kind = room.KindOf(index_.snapshot().jobs[claim.job].need);
   std::int64_t got = 0;
   for (std::size_t i = 0; i < claim.pools.size() && got < slots; ++i) {
     const std::int64_t allowed = caps.Allow(claim, i, slots - got);
     if (allowed <= 0) continue;
-    const Room::Placed placed = room.Place(claim.pools[i], kind, allowed);
+    const PoolRoom::Placed placed = room.Place(claim.pools[i], kind, allowed);
     if (placed.slots == 0) continue;
     caps.Add(claim.job, claim.queue, claim.costs[i], placed.slots);
     given_[number][i] += placed.slots;

@@ -7,7 +7,7 @@
 
 #include "plan/caps.h"
 #include "plan/claims.h"
-#include "plan/room.h"
+#include "plan/pool_room.h"
 
 namespace tidemill {
 
@@ -21,9 +21,9 @@ class Turns {
   Turns(const SnapshotIndex& index, const std::vector<Claim>& claims, const Resources& total);
 
   // One slot for each claim that has lost its patience, until they have an eighth of all.
-  void ServeImpatient(Room& room, Caps& caps, TimePoint now);
+  void ServeImpatient(PoolRoom& room, Caps& caps, TimePoint now);
   // All that there is room for. `most`: of each claim, on top of what it has.
-  void Run(Room& room, Caps& caps, std::vector<std::int64_t> most);
+  void Run(PoolRoom& room, Caps& caps, std::vector<std::int64_t> most);
 
   // Slots that a claim has got, in each of its pools.
   const std::vector<std::int64_t>& Given(std::size_t claim) const { return given_[claim]; }
@@ -52,11 +52,11 @@ class Turns {
   Use UseOf(const Resources& resources) const;
   bool IsBefore(std::size_t a, std::size_t b) const;
   double Weighted(std::size_t queue) const;
-  void TakeTurns(Level level, Room& room, Caps& caps);
-  bool TakeTurn(Band& band, Room& room, Caps& caps);
+  void TakeTurns(Level level, PoolRoom& room, Caps& caps);
+  bool TakeTurn(Band& band, PoolRoom& room, Caps& caps);
   std::int64_t TurnSize(std::size_t claim) const;
   // How many it got.
-  std::int64_t Give(std::size_t claim, std::int64_t slots, Room& room, Caps& caps);
+  std::int64_t Give(std::size_t claim, std::int64_t slots, PoolRoom& room, Caps& caps);
 
   const SnapshotIndex& index_;
   const std::vector<Claim>& claims_;

@@ -50,6 +50,7 @@ class JobReasons {
   void AddResting();
   void AddAfter();
   void AddPoolBar(const std::string& name);
+  void AddDevices(std::size_t pool);
   void AddTooLarge(std::size_t pool);
 
   void AddOf(const Claim& claim);
@@ -146,12 +147,22 @@ void JobReasons::AddPoolBar(const std::string& name) {
                  begin + " does not have the labels that the job asks for (" + labels +
                      "); change the job's labels or the pool's");
     case PoolBar::kDevices:
-      return Add(WhyCode::kDevices, name,
-                 begin + " has no machine with the devices that an item asks for (" +
-                     FormatDevices(job_.need.devices) + "); use a pool that has them");
+      return AddDevices(*pool);
     case PoolBar::kTooLarge:
       return AddTooLarge(*pool);
   }
+}
+
+void JobReasons::AddDevices(std::size_t pool) {
+  std::string has;
+  for (const Resources& shape : index_.Shapes(pool)) {
+    if (has.empty()) has = InWords(shape.devices);
+  }
+  const std::string& name = index_.snapshot().pools[pool].name;
+  Add(WhyCode::kDevices, name,
+      "pool " + Quoted(name) + " has no machine with what an item asks for, " +
+          InWords(job_.need.devices) + (has.empty() ? "" : ": its machines have " + has) +
+          "; use a pool that has them");
 }
 
 void JobReasons::AddTooLarge(std::size_t pool) {
@@ -258,10 +269,12 @@ void JobReasons::AddHold(std::size_t number) {
       return Add(WhyCode::kNoMachines, pool.name,
                  begin + " has no machines and no provider that makes some; start an agent there");
     case Hold::kProtected:
-      return Add(WhyCode::kProtected, pool.name,
-                 begin + " is protected: the last " + InWords(kNeverJoinedMost) +
-                     " machines never joined; look at one's console, then enable it again",
-                 {{"never_joined", pool.never_joined}});
+      return Add(
+          WhyCode::kProtected, pool.name,
+          begin + " is protected: the last " + InWords(kNeverJoinedMost) +
+              " machines never joined; look at one's console, then: tidemill pools forgive " +
+              pool.name,
+          {{"never_joined", pool.never_joined}});
     case Hold::kNoCapacity:
       return Add(WhyCode::kNoCapacity, pool.name,
                  begin + ": the provider has no capacity" + words + ", tried " +
@@ -316,7 +329,7 @@ void JobReasons::AddToCome(const Claim& claim) {
         return !index_.snapshot().pools[pool].provider.empty() &&
                context_.wanted.pools[pool].coming + context_.wanted.pools[pool].ordered > 0;
       });
-  if (!job_.times && ordered && ItemsLeft(index_, claim) > index_.RunningTotal(number_)) {
+  if (!job_.times && ordered && ItemsLeft(claim) > index_.RunningTotal(number_)) {
     Add(WhyCode::kCanary, "",
         "nothing is known yet of how long its items take: at most " +
             CountOf(kCanaryMachines, "machine") +

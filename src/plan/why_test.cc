@@ -151,8 +151,25 @@ TEST(WhyJob, Devices) {
   Snapshot world = OneJob(1);
   world.jobs[0].need.devices = {{"nvidia.com/gpu", 2}};
   ExpectOnly(Why(world), WhyCode::kDevices,
-             "pool 'p' has no machine with the devices that an item asks for "
-             "(nvidia.com/gpu=2); use a pool that has them");
+             "pool 'p' has no machine with what an item asks for, 2 nvidia.com/gpu; "
+             "use a pool that has them");
+}
+
+TEST(WhyJob, DevicesOfAnOlderDriver) {
+  Snapshot world = OneJob(1);
+  DeviceCount has = 4;
+  has.model = "NVIDIA T4";
+  has.version = 12002;
+  DeviceCount asked = 1;
+  asked.version = 12004;
+  world.pools[0].shape.devices = world.machines[0].has.devices = {{"nvidia.com/gpu", has}};
+  world.jobs[0].need.devices = {{"nvidia.com/gpu", asked}};
+  ExpectOnly(Why(world), WhyCode::kDevices,
+             "pool 'p' has no machine with what an item asks for, 1 nvidia.com/gpu (version 12.4): "
+             "its machines have 4 nvidia.com/gpu (NVIDIA T4, version 12.2); "
+             "use a pool that has them");
+  world.jobs[0].need.devices.at("nvidia.com/gpu").version = 12002;
+  for (const Reason& reason : Why(world)) EXPECT_NE(reason.code, WhyCode::kDevices);
 }
 
 TEST(WhyJob, TooLarge) {
@@ -235,9 +252,10 @@ TEST(WhyJob, PriceCap) {
 TEST(WhyJob, Protected) {
   Snapshot world = OneJob(0);
   world.pools[0].never_joined = 3;
-  ExpectOnly(Why(world), WhyCode::kProtected,
-             "pool 'p' is protected: the last 3 machines never joined; look at one's console, then "
-             "enable it again");
+  ExpectOnly(
+      Why(world), WhyCode::kProtected,
+      "pool 'p' is protected: the last 3 machines never joined; look at one's console, then: "
+      "tidemill pools forgive p");
 }
 
 TEST(WhyJob, Quota) {

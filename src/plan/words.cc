@@ -64,7 +64,16 @@ std::string InWords(const Resources& need) {
   if (WantsWholeMachine(need)) return "a whole machine";
   std::string text = CpusInWords(need.millicpus);
   if (need.memory_bytes > 0) text += ", " + BytesInWords(need.memory_bytes);
-  for (const auto& [kind, count] : need.devices) text += ", " + InWords(count) + " " + kind;
+  if (!need.devices.empty()) text += ", " + InWords(need.devices);
+  return text;
+}
+
+std::string InWords(const Devices& devices) {
+  std::string text;
+  for (const auto& [kind, device] : devices) {
+    if (kind == kWholeMachine) continue;
+    text += (text.empty() ? "" : ", ") + DeviceInWords(kind, device);
+  }
   return text;
 }
 

@@ -20,5 +20,7 @@ std::string InWords(Duration time);
 std::string BytesInWords(std::int64_t bytes);     // "30.4 GiB", rounded down
 std::string CpusInWords(std::int64_t millicpus);  // "1 cpu", "1.5 cpus"
 std::string InWords(const Resources& need);       // "2 cpus, 4 GiB, 1 nvidia.com/gpu"
+// "2 nvidia.com/gpu, 1 fpga"; what every machine has is not worth a word.
+std::string InWords(const Devices& devices);
 
 }  // namespace tidemill

@@ -31,12 +31,29 @@ std::int64_t FakeProvider::there() const {
                        [](const auto& entry) { return !entry.second.ended; });
 }
 
+std::int64_t FakeProvider::there(const PoolSettings& pool) const {
+  const auto is_there = [&pool](const auto& entry) {
+    return entry.first.project == pool.pool.project && entry.first.pool == pool.pool.name &&
+           !entry.second.ended;
+  };
+  return std::count_if(machines_.begin(), machines_.end(), is_there);
+}
+
 // For how many more; nothing: for any number.
 std::optional<std::int64_t> FakeProvider::Room() const {
   std::optional<std::int64_t> most = play_.capacity;
   if (play_.quota && (!most || *play_.quota < *most)) most = play_.quota;
   if (!most) return most;
   return std::max<std::int64_t>(*most - there(), 0);
+}
+
+void FakeProvider::Prepare(const PoolSettings& /*pool*/, std::function<void(Result<void>)> done) {
+  Answer<void>(std::move(done),
+               play_.error ? Result<void>(tl::unexpected(*play_.error)) : Result<void>());
+}
+
+void FakeProvider::Remove(const PoolSettings& pool, std::function<void(Result<void>)> done) {
+  Prepare(pool, std::move(done));
 }
 
 void FakeProvider::Make(const PoolSettings& pool, std::vector<MachineOrder> machines,
@@ -51,8 +68,9 @@ void FakeProvider::Make(const PoolSettings& pool, std::vector<MachineOrder> mach
       continue;
     }
     machines_[key].since = clock_();
-    if (play_.never_up.contains(order.name)) continue;
-    loop_.After(play_.booting,
+    if (play_.never_up.contains(order.name) || play_.is_never_up()) continue;
+    const auto own = play_.booting_in.find(pool.pool.name);
+    loop_.After(own == play_.booting_in.end() ? play_.booting : own->second,
                 [this, alive = std::weak_ptr<char>(alive_), key, pool, order = std::move(order)] {
                   if (alive.expired() || machines_.at(key).ended || !play_.on_up) return;
                   play_.on_up(pool, order);

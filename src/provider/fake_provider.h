@@ -26,8 +26,11 @@ class FakeProvider : public Provider {
     Duration answering = std::chrono::milliseconds(10);
     Duration listing_late{};  // lists are as all was so long ago
     Duration booting = std::chrono::seconds(1);
-    Duration ending = std::chrono::seconds(1);  // between End and the end
-    std::set<std::string> never_up = {};        // machines that are there and never come up
+    std::map<std::string, Duration> booting_in = {};  // the same of some pools, by name
+    Duration ending = std::chrono::seconds(1);        // between End and the end
+    std::set<std::string> never_up = {};              // machines that are there and never come up
+    // Asked once for each machine that is made: it is one of those, too.
+    std::function<bool()> is_never_up = [] { return false; };
     // One has come up: whoever plays agents starts one. One is over: its agent is gone.
     std::function<void(const PoolSettings&, const MachineOrder&)> on_up = {};
     std::function<void(const std::string& pool, const std::string& name)> on_over = {};
@@ -36,6 +39,8 @@ class FakeProvider : public Provider {
   // `clock` gives microseconds since 1970; all outlive it.
   FakeProvider(Loop& loop, std::function<TimePoint()> clock);
 
+  void Prepare(const PoolSettings& pool, std::function<void(Result<void>)> done) override;
+  void Remove(const PoolSettings& pool, std::function<void(Result<void>)> done) override;
   void Make(const PoolSettings& pool, std::vector<MachineOrder> machines,
             std::function<void(Result<Refused>)> done) override;
   void End(const PoolSettings& pool, std::vector<std::string> names,
@@ -47,6 +52,7 @@ class FakeProvider : public Provider {
   void Kill(const PoolSettings& pool, const std::string& name);
   Play& play() { return play_; }
   std::int64_t there() const;
+  std::int64_t there(const PoolSettings& pool) const;
 
   // Of each machine that has ended, what it is billed for.
   struct Billed {

@@ -31,6 +31,7 @@ struct ListedAt {
   std::string name;
   TimePoint since{};               // billed from then on, microseconds since 1970
   std::optional<TimePoint> ended;  // billed until then; nothing: it is there
+  std::string id = {};             // what its provider calls it, if that is not its name
 };
 
 // Whoever makes machines and ends them. Every call names its machines, so it may be said again at
@@ -39,6 +40,11 @@ class Provider {
  public:
   virtual ~Provider() = default;
 
+  // Makes what the pool's machines come from, as a group and its template, or changes it to what
+  // the settings say. kInvalid: what is wrong with them, for whoever wrote them.
+  virtual void Prepare(const PoolSettings& pool, std::function<void(Result<void>)> done) = 0;
+  // Takes away what Prepare has made; what it found there stays. No machine may be there.
+  virtual void Remove(const PoolSettings& pool, std::function<void(Result<void>)> done) = 0;
   // Makes those that are neither there nor ended; answers when it knows which were refused.
   virtual void Make(const PoolSettings& pool, std::vector<MachineOrder> machines,
                     std::function<void(Result<Refused>)> done) = 0;

@@ -31,6 +31,8 @@ class ProviderWorld {
   // Goes on so long by the provider's clock.
   virtual void Pass(Duration time) = 0;
   virtual TimePoint Now() const = 0;
+  // What a pool of this provider has to say for itself.
+  virtual void Set(PoolSettings& /*pool*/) {}
   // From now on there may be no more machines at once in the pool.
   virtual void SetCapacity(PoolSettings& pool, std::int64_t machines) = 0;
   // The machine ends, and nobody has asked for it.
@@ -40,11 +42,16 @@ class ProviderWorld {
 };
 using ProviderMaker = std::function<std::unique_ptr<ProviderWorld>()>;
 
+using Names = std::vector<std::string>;
+
 class ProviderTest : public ::testing::TestWithParam<ProviderMaker> {
  protected:
   void SetUp() override {
     world_ = GetParam()();
     pool_ = PoolOf("spot");
+    world_->Set(pool_);
+    const auto prepared = Prepare(pool_);
+    ASSERT_TRUE(prepared) << prepared.error().reason;
   }
 
   static PoolSettings PoolOf(const std::string& name) {
@@ -69,6 +76,22 @@ class ProviderTest : public ::testing::TestWithParam<ProviderMaker> {
     world_->RunUntil([&] { return answer.has_value(); });
     return *answer;
   }
+  Result<void> Prepare(const PoolSettings& pool) {
+    return Wait([&](auto done) { world_->provider().Prepare(pool, done); });
+  }
+  Result<void> Remove(const PoolSettings& pool) {
+    return Wait([&](auto done) { world_->provider().Remove(pool, done); });
+  }
+  Result<void> Wait(const std::function<void(std::function<void(Result<void>)>)>& call) {
+    std::optional<Result<void>> answer;
+    call([&](Result<void> given) {
+      EXPECT_FALSE(answer) << "answered twice";
+      answer = std::move(given);
+    });
+    EXPECT_FALSE(answer) << "answered from inside";
+    world_->RunUntil([&] { return answer.has_value(); });
+    return *answer;
+  }
   void MakeAll(const std::vector<std::string>& names) {
     const auto made = Make(pool_, names);
     ASSERT_TRUE(made) << made.error().reason;
@@ -76,11 +99,8 @@ class ProviderTest : public ::testing::TestWithParam<ProviderMaker> {
     EXPECT_TRUE(made->names.empty());
   }
   void End(const std::vector<std::string>& names) {
-    std::optional<Result<void>> answer;
-    world_->provider().End(pool_, names, [&](Result<void> given) { answer = std::move(given); });
-    EXPECT_FALSE(answer) << "answered from inside";
-    world_->RunUntil([&] { return answer.has_value(); });
-    EXPECT_TRUE(*answer) << answer->error().reason;
+    const auto ended = Wait([&](auto done) { world_->provider().End(pool_, names, done); });
+    EXPECT_TRUE(ended) << ended.error().reason;
   }
   // By name.
   std::vector<ListedAt> List(const PoolSettings& pool) {
@@ -119,8 +139,6 @@ class ProviderTest : public ::testing::TestWithParam<ProviderMaker> {
   PoolSettings pool_;
 };
 
-using Names = std::vector<std::string>;
-
 TEST_P(ProviderTest, MakesMachinesAndListsThemFromWhenTheyAreBilled) {
   const TimePoint before = world_->Now();
   MakeAll({"spot-1", "spot-2"});
@@ -147,10 +165,24 @@ TEST_P(ProviderTest, WhatIsOrderedTwiceIsMadeOnce) {
 
 TEST_P(ProviderTest, APoolHasItsOwnMachines) {
   MakeAll({"spot-1"});
-  EXPECT_TRUE(List(PoolOf("dear")).empty());
-  PoolSettings elsewhere = pool_;
+  PoolSettings dear = PoolOf("dear");
+  PoolSettings elsewhere = PoolOf("spot");
   elsewhere.pool.project = "music";
-  EXPECT_TRUE(List(elsewhere).empty());
+  for (PoolSettings* other : {&dear, &elsewhere}) {
+    world_->Set(*other);
+    ASSERT_TRUE(Prepare(*other));
+    EXPECT_TRUE(List(*other).empty());
+  }
+}
+
+TEST_P(ProviderTest, WhatIsPreparedTwiceIsThereOnceAndIsTakenAwayWhenItIsEmpty) {
+  MakeAll({"spot-1"});
+  ASSERT_TRUE(Prepare(pool_));
+  EXPECT_EQ(There(), Names{"spot-1"});
+  End({"spot-1"});
+  ListUntilEnded(1);
+  ASSERT_TRUE(Remove(pool_));
+  ASSERT_TRUE(Remove(pool_));
 }
 
 TEST_P(ProviderTest, EndsMachinesByName) {

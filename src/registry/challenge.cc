@@ -122,15 +122,19 @@ std::optional<Challenge> ParseChallenge(std::string_view field) {
   return std::nullopt;
 }
 
-Result<TokenTarget> TokenTargetOf(const Challenge& challenge, std::string_view path) {
-  const std::string& realm = challenge.realm;
-  const std::size_t scheme = realm.find("://");
-  if (scheme == std::string::npos) return Fail(Code::kInvalid, "its realm is no URL");
-  const std::size_t slash = std::min(realm.find_first_of("/?#", scheme + 3), realm.size());
-  TokenTarget token;
-  TIDEMILL_TRY(token.origin, ParseSafeUrl(realm.substr(0, slash)));
-  token.target = realm.substr(slash, realm.find('#') - slash);
-  if (!token.target.starts_with('/')) token.target.insert(0, "/");
+Result<UrlTarget> TargetOfUrl(std::string_view url) {
+  const std::size_t scheme = url.find("://");
+  if (scheme == std::string_view::npos) return Fail(Code::kInvalid, "no URL");
+  const std::size_t slash = std::min(url.find_first_of("/?#", scheme + 3), url.size());
+  UrlTarget place;
+  TIDEMILL_TRY(place.origin, ParseSafeUrl(url.substr(0, slash)));
+  place.target = url.substr(slash, url.find('#') - slash);
+  if (!place.target.starts_with('/')) place.target.insert(0, "/");
+  return place;
+}
+
+Result<UrlTarget> TokenTargetOf(const Challenge& challenge, std::string_view path) {
+  TIDEMILL_TRY(UrlTarget token, TargetOfUrl(challenge.realm));
   token.target += token.target.find('?') == std::string::npos ? '?' : '&';
   if (!challenge.service.empty()) {
     token.target += "service=" + PercentEncode(challenge.service) + "&";

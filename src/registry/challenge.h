@@ -21,12 +21,16 @@ struct Challenge {
 // or if it is malformed. The scope in it is not read: what is asked for is for the asker to say.
 std::optional<Challenge> ParseChallenge(std::string_view field);
 
-// Where a token is had, and the path and query to ask there.
-struct TokenTarget {
+// A server, and the path and query to ask there.
+struct UrlTarget {
   Origin origin;
   std::string target;
 };
+// kInvalid: no URL, or http to another machine.
+Result<UrlTarget> TargetOfUrl(std::string_view url);
+
+// Where a token is had.
 // kInvalid: the realm is no URL, or http to another machine.
-Result<TokenTarget> TokenTargetOf(const Challenge& challenge, std::string_view path);
+Result<UrlTarget> TokenTargetOf(const Challenge& challenge, std::string_view path);
 
 }  // namespace tidemill

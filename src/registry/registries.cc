@@ -7,7 +7,7 @@
 #include "base/bytes.h"
 #include "base/digest.h"
 #include "net/http_client.h"
-#include "registry/address.h"
+#include "net/public_address.h"
 #include "registry/challenge.h"
 #include "wire/registry_json.h"
 
@@ -17,6 +17,7 @@ namespace {
 constexpr std::size_t kManifestBytes = 4 << 20;
 constexpr std::size_t kTokenBytes = 64 << 10;
 constexpr int kMostRedirects = 3;
+constexpr int kMostManifests = 2;  // an index, and one in it
 constexpr char kAccept[] =
     "application/vnd.oci.image.index.v1+json, "
     "application/vnd.docker.distribution.manifest.list.v2+json, "
@@ -34,16 +35,7 @@ Result<Origin> OriginOf(const std::string& host) {
   return ParseUrl("https://" + host);
 }
 
-std::string DigestOf(std::string_view body) {
-  constexpr std::string_view kHex = "0123456789abcdef";
-  std::string text = "sha256:";
-  for (const char c : Sha256(body)) {
-    const auto byte = static_cast<unsigned char>(c);
-    text += kHex[byte / 16];
-    text += kHex[byte % 16];
-  }
-  return text;
-}
+std::string DigestOf(std::string_view body) { return "sha256:" + Hex(Sha256(body)); }
 
 tl::unexpected<Error> NotAllowed() {
   return Fail(Code::kForbidden, "is not one that this server may ask");
@@ -88,32 +80,43 @@ Result<void> CheckListed(const std::string& registry) {
   return {};
 }
 
+struct Registries::Question {
+  Origin origin = {};
+  std::string path = {};
+  std::string tag = {};
+  std::optional<RegistryLogin> login = {};
+  bool config = false;  // what the image says of itself; its tag is a digest then
+};
+
+struct Registries::Answer {
+  std::string digest = {};
+  ImageConfig config = {};
+};
+
 // One question, from its beginning to `done`. Held by Registries; holds its connections.
 //
-//   Ask ──▶ OnManifest ──▶ 401 ──▶ AskToken ──▶ Ask        each step at most once, but for
-//               │      └─▶ redirect, or no digest ──▶ Ask  redirects
+//   Ask ──▶ OnAnswer ──▶ 401 ──▶ AskToken ──▶ Ask        each step at most once, but for
+//               │    └─▶ redirect, or no digest ──▶ Ask  redirects
+//               ├─▶ index ──▶ manifest ──▶ config ──▶ Ask, if the config is wanted
 //               └─▶ Finish
 class Registries::Lookup {
  public:
-  struct Question {
-    Origin origin;
-    std::string path;
-    std::string tag;
-    std::optional<RegistryLogin> login;
-  };
-  Lookup(Registries& owner, Question question, Done done)
+  using AnswerDone = std::function<void(Result<Answer>)>;
+  Lookup(Registries& owner, Question question, AnswerDone done)
       : owner_(owner),
         question_(std::move(question)),
         done_(std::move(done)),
         deadline_(owner.loop_.Now() + owner.options_.deadline),
-        target_("/v2/" + question_.path + "/manifests/" + question_.tag) {}
+        method_(question_.config ? "GET" : "HEAD"),
+        target_("/v2/" + question_.path + "/manifests/" + question_.tag),
+        wanted_(question_.tag) {}
 
   void Ask() {
     if (!registry_) registry_ = Connect(question_.origin, kManifestBytes);
     HttpCall call{.method = method_, .target = target_};
     call.headers.emplace_back("Accept", kAccept);
     if (!authorization_.empty()) call.headers.emplace_back("Authorization", authorization_);
-    Send(*registry_, std::move(call), [this](const HttpResponse& answer) { OnManifest(answer); });
+    Send(*registry_, std::move(call), [this](const HttpResponse& answer) { OnAnswer(answer); });
   }
 
  private:
@@ -138,8 +141,8 @@ class Registries::Lookup {
     });
   }
 
-  void OnManifest(const HttpResponse& answer) {
-    if (answer.status == 200) return OnFound(answer);
+  void OnAnswer(const HttpResponse& answer) {
+    if (answer.status == 200) return question_.config ? OnPart(answer.body) : OnFound(answer);
     if (answer.status == 401 && authorization_.empty()) return OnChallenge(answer);
     if (IsRedirect(answer.status)) return OnRedirect(answer);
     if (answer.status == 404) return Finish(Fail(Code::kNotFound, "has no such image"));
@@ -150,22 +153,56 @@ class Registries::Lookup {
   void OnFound(const HttpResponse& answer) {
     const std::string* digest = FindField(answer.headers, "Docker-Content-Digest");
     if (digest != nullptr) {
-      if (IsImageDigest(*digest)) return Finish(*digest);
+      if (IsImageDigest(*digest)) return Finish(Answer{.digest = *digest});
       return Finish(Fail(Code::kUnavailable, "gives a digest that is none"));
     }
-    if (method_ == "GET") return Finish(DigestOf(answer.body));
+    if (method_ == "GET") return Finish(Answer{.digest = DigestOf(answer.body)});
     method_ = "GET";
+    Ask();
+  }
+
+  // An index, a manifest, or at last the config.
+  void OnPart(const std::string& body) {
+    if (DigestOf(body) != wanted_) {
+      return Finish(Fail(Code::kUnavailable, "sends something that has another digest"));
+    }
+    if (at_config_) {
+      auto config = ParseImageConfig(body);
+      if (!config) return Finish(Fail(Code::kUnavailable, "has a config that makes no sense"));
+      return Finish(Answer{.config = *std::move(config)});
+    }
+    const auto manifest = ParseImageManifest(body);
+    if (!manifest || ++manifests_ > kMostManifests) {
+      return Finish(Fail(Code::kUnavailable, "has a manifest that makes no sense"));
+    }
+    at_config_ = !manifest->config.empty();
+    wanted_ = at_config_ ? manifest->config : manifest->manifest;
+    target_ = "/v2/" + question_.path + (at_config_ ? "/blobs/" : "/manifests/") + wanted_;
     Ask();
   }
 
   void OnRedirect(const HttpResponse& answer) {
     const std::string* location = FindField(answer.headers, "Location");
     auto target = location == nullptr ? std::nullopt : TargetOn(question_.origin, *location);
-    if (!target || ++redirects_ > kMostRedirects) {
+    if (++redirects_ > kMostRedirects || location == nullptr || (!target && !at_config_)) {
       return Finish(Fail(Code::kUnavailable, "sends us elsewhere"));
     }
+    if (!target) return AskElsewhere(*location);
     target_ = *std::move(target);
     Ask();
+  }
+
+  // Blobs are often in an object store, to which the URL itself is the key. The login stays here.
+  void AskElsewhere(const std::string& location) {
+    const auto place = TargetOfUrl(location);
+    if (!place) return Finish(Fail(Code::kUnavailable, "sends us elsewhere"));
+    if (!owner_.MayAsk(place->origin)) return Finish(NotAllowed());
+    elsewhere_ = Connect(place->origin, kManifestBytes);
+    Send(*elsewhere_, {.method = "GET", .target = place->target},
+         [this](const HttpResponse& answer) {
+           if (answer.status == 200) return OnPart(answer.body);
+           Finish(Fail(Code::kUnavailable, "sends us elsewhere, where it is not"));
+         });
   }
 
   void OnChallenge(const HttpResponse& answer) {
@@ -203,23 +240,27 @@ class Registries::Lookup {
   }
 
   // Ends this object.
-  void Finish(Result<std::string> result) {
+  void Finish(Result<Answer> result) {
     if (!result) result.error().reason.insert(0, Authority(question_.origin) + " ");
-    const Done done = std::move(done_);
+    const AnswerDone done = std::move(done_);
     owner_.lookups_.erase(this);
     done(std::move(result));
   }
 
   Registries& owner_;
   const Question question_;
-  Done done_;
+  AnswerDone done_;
   const TimePoint deadline_;
-  std::string method_ = "HEAD";
+  std::string method_;
   std::string target_;
+  std::string wanted_;  // the digest of what is to come, if the config is wanted
+  bool at_config_ = false;
+  int manifests_ = 0;
   std::string authorization_;
   int redirects_ = 0;
   std::unique_ptr<HttpClient> registry_;
   std::unique_ptr<HttpClient> realm_;
+  std::unique_ptr<HttpClient> elsewhere_;
 };
 
 Registries::Registries(AsioLoop& loop, RegistryOptions options)
@@ -238,6 +279,22 @@ std::function<bool(const std::string&)> Registries::MayConnect(const Origin& ori
 
 void Registries::ResolveDigest(const ImageName& image, std::optional<RegistryLogin> login,
                                Done done) {
+  Start(image, {.tag = image.tag, .login = std::move(login)},
+        [done = std::move(done)](Result<Answer> answer) {
+          done(std::move(answer).map([](Answer found) { return std::move(found.digest); }));
+        });
+}
+
+void Registries::ReadConfig(const ImageName& image, const std::string& digest,
+                            std::optional<RegistryLogin> login, ConfigDone done) {
+  Start(image, {.tag = digest, .login = std::move(login), .config = true},
+        [done = std::move(done)](Result<Answer> answer) {
+          done(std::move(answer).map([](Answer found) { return std::move(found.config); }));
+        });
+}
+
+void Registries::Start(const ImageName& image, Question question,
+                       std::function<void(Result<Answer>)> done) {
   const RegistryPath path = RegistryPathOf(image);
   const auto origin = OriginOf(HostOf(path));
   if (!origin) return done(Fail(Code::kForbidden, path.host + " is no registry's host"));
@@ -246,8 +303,9 @@ void Registries::ResolveDigest(const ImageName& image, std::optional<RegistryLog
   if (lookups_.size() >= options_.most_at_once) {
     return done(Fail(Code::kExhausted, "too many registries are being asked"));
   }
-  auto lookup = std::make_unique<Lookup>(
-      *this, Lookup::Question{*origin, path.path, image.tag, std::move(login)}, std::move(done));
+  question.origin = *origin;
+  question.path = path.path;
+  auto lookup = std::make_unique<Lookup>(*this, std::move(question), std::move(done));
   Lookup* const started = lookup.get();
   lookups_.emplace(started, std::move(lookup));
   started->Ask();

@@ -37,11 +37,12 @@ struct RegistryOptions {
   std::size_t most_at_once = 64;
 };
 
-// Asks registries what tags stand for. Loop thread only. Nothing is kept from one question to the
-// next.
+// Asks registries what tags stand for, and what images ask of machines. Loop thread only. Nothing
+// is kept from one question to the next.
 class Registries {
  public:
   using Done = std::function<void(Result<std::string>)>;
+  using ConfigDone = std::function<void(Result<ImageConfig>)>;
 
   Registries(AsioLoop& loop, RegistryOptions options);
   // Drops the questions under way: their `done` does not come.
@@ -60,11 +61,19 @@ class Registries {
   // The reason is for people, names the registry, and never shows the login.
   void ResolveDigest(const ImageName& image, std::optional<RegistryLogin> login, Done done);
 
+  // What the image of this digest says of itself; of an index: for linux on amd64. As above, but
+  // its registry may send us to another server for it, which goes by the same rules.
+  void ReadConfig(const ImageName& image, const std::string& digest,
+                  std::optional<RegistryLogin> login, ConfigDone done);
+
   std::size_t under_way() const { return lookups_.size(); }
 
  private:
   class Lookup;
+  struct Question;
+  struct Answer;
 
+  void Start(const ImageName& image, Question question, std::function<void(Result<Answer>)> done);
   bool MayAsk(const Origin& origin) const;
   // Which addresses of it may be connected to; null: all.
   std::function<bool(const std::string&)> MayConnect(const Origin& origin) const;

@@ -36,8 +36,9 @@ enum Column : std::uint64_t {
   kLog = 11,
   kError = 12,
   kResult = 13,
+  kDevices = 14,
 };
-constexpr std::size_t kColumns = 14;  // 0 stays empty
+constexpr std::size_t kColumns = 15;  // 0 stays empty
 
 std::uint64_t NotNegative(std::int64_t value) {
   return static_cast<std::uint64_t>(std::max<std::int64_t>(value, 0));
@@ -154,6 +155,7 @@ class BlockReader {
     ReadTexts(kLog, &Outcome::log, kLogNameBytes);
     ReadTexts(kError, &Outcome::error, kErrorBytes);
     ReadTexts(kResult, &Outcome::result, kResultBytes);
+    ReadTexts(kDevices, &Outcome::devices, kOutcomeDevicesBytes);
     if (bad_ != 0) {
       return Fail(Code::kInvalid, "a block whose column " + std::to_string(bad_) + " is broken");
     }
@@ -288,6 +290,7 @@ std::string EncodeBlock(std::span<const Outcome> rows) {
   writer.PutTexts(kLog, &Outcome::log, kLogNameBytes);
   writer.PutTexts(kError, &Outcome::error, kErrorBytes);
   writer.PutTexts(kResult, &Outcome::result, kResultBytes);
+  writer.PutTexts(kDevices, &Outcome::devices, kOutcomeDevicesBytes);
   return Compress(writer.bytes(), kLevel);
 }
 

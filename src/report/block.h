@@ -33,6 +33,7 @@ namespace tidemill {
 //   11  log           as machine                                             empty
 //   12  error         as machine                                             empty
 //   13  result        as machine                                             empty
+//   14  devices       as machine                                             empty
 //
 // Varint and signed are those of base/bytes.h. A column comes at most once, in any order; an empty
 // one is as one left out. A reader skips columns it does not know; a change that it must not skip
@@ -42,8 +43,8 @@ namespace tidemill {
 // they are at most 15 MB, but for their texts.
 inline constexpr std::size_t kBlockRows = 65'536;
 // Rows with the longest possible numbers, and as many machines, logs and errors as rows, are 38 MB;
-// a result for each item of a chunk is 8 MB more.
-inline constexpr std::size_t kBlockBytes = 48 * 1024 * 1024;
+// as many devices are 17 MB more, and a result for each item of a chunk is 8 MB more.
+inline constexpr std::size_t kBlockBytes = 64 * 1024 * 1024;
 
 // At most kBlockRows rows, and no text of them longer than its limit. A number below zero,
 // which only exit and start_ms can have, is written as zero. The same rows give the same bytes.

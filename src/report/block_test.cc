@@ -45,6 +45,7 @@ Outcome AnyOutcome() {
   row.log = *text;
   row.error = *text;
   row.result = *text;
+  row.devices = *text;
   return row;
 }
 
@@ -132,6 +133,8 @@ TEST(Block, HoldsAsManyOfTheLargestRowsAsTheLimitAllows) {
     rows[i].log = rows[i].error = std::to_string(i);
     rows[i].log.resize(kLogNameBytes, 'y');
     rows[i].error.resize(kErrorBytes, 'z');
+    rows[i].devices = std::to_string(i);
+    rows[i].devices.resize(kOutcomeDevicesBytes, 'd');
     if (i >= limits::kItemsPerChunk) continue;
     rows[i].result = std::to_string(i);
     rows[i].result.resize(kResultBytes, '1');

@@ -36,8 +36,10 @@ class PageMaker {
       page_.next = OutcomePlace{.chunk = chunk.key.chunk};
       return false;
     }
-    TIDEMILL_TRY(const ChunkHistory history, store_.FindHistory(chunk.key));
-    std::vector<BelievedRows::Row> rows = RowsOf(history);
+    const auto history = store_.FindHistory(chunk.key);
+    if (WasPacked(history)) return true;
+    if (!history) return tl::unexpected(history.error());
+    std::vector<BelievedRows::Row> rows = RowsOf(*history);
     std::vector<std::string> texts;
     bool have_texts = false;
     for (BelievedRows::Row& row : rows) {
@@ -50,7 +52,9 @@ class PageMaker {
         return false;
       }
       if (!std::exchange(have_texts, true)) {
-        TIDEMILL_TRY(texts, TextsOf(chunk));
+        auto read = TextsOf(chunk);
+        if (WasPacked(read)) return true;
+        TIDEMILL_TRY(texts, std::move(read));
       }
       const auto offset = static_cast<std::size_t>(row.outcome.item - chunk.first_item);
       Push(chunk, std::move(row), offset < texts.size() ? texts[offset] : std::string());

@@ -19,4 +19,10 @@ struct ChunkWalk {
 Result<bool> ForEachChunk(Store& store, const ChunkWalk& walk,
                           const std::function<Result<bool>(const Chunk&)>& use);
 
+// Of what was read of a chunk that a walk came to: it has been packed away since.
+template <typename T>
+bool WasPacked(const Result<T>& read) {
+  return !read && read.error().code == Code::kNotFound;
+}
+
 }  // namespace tidemill

@@ -13,9 +13,12 @@
 #include "base/loop.h"
 #include "base/random.h"
 #include "base/result.h"
+#include "provider/proof.h"
 #include "provider/provider.h"
+#include "provider/roles.h"
 #include "store/access_store.h"
 #include "store/plan_store.h"
+#include "store/standing_store.h"
 #include "store/store.h"
 
 namespace tidemill {
@@ -34,6 +37,12 @@ struct ServerDeps {
   PlanStore* plans = nullptr;
   // By the names that pools have for them. A pool with another provider gets no machines.
   std::map<std::string, Provider*> providers = {};
+  // Null: nobody joins but with a token.
+  ProofChecker* proofs = nullptr;
+  // Null: no job has a role.
+  RoleKeeper* roles = nullptr;
+  // On the workers only. Null: items do not arrive, and nothing is packed away.
+  StandingStore* standing = nullptr;
 };
 
 // An answer that comes later, on the loop thread, once.
@@ -75,6 +84,8 @@ struct ServerLimits {
   // Without a sync for this long an agent is given up.
   Duration session_life = std::chrono::seconds(60);
   Duration session_token_life = limits::kSessionTokenLife;
+  // Agents sync at least this often, and six times in a session's life.
+  Duration heartbeat = std::chrono::seconds(10);
   // Syncs that settle something, or may get something, wait this long for others to share their
   // transaction; those that only show that the agent lives can wait longer.
   Duration gather = std::chrono::milliseconds(3);
@@ -97,8 +108,16 @@ struct ServerLimits {
   Duration sweep_every = std::chrono::seconds(1);
   Duration roll_up_every = std::chrono::milliseconds(500);
   Duration tidy_every = std::chrono::minutes(10);
+  // An open job's chunks are packed away so long after they ended: an hour in which people look at
+  // what they have just sent; what failed is kept for them to send again.
+  Duration pack_every = std::chrono::seconds(5);
+  Duration pack_age = std::chrono::hours(1);
+  Duration pack_failed_age = std::chrono::hours(24 * 30);
+  // Rounds of the leader, if nothing changes in between.
+  Duration plan_every = std::chrono::seconds(1);
   // For as long as a person may want to know who did what.
   Duration audit_age = std::chrono::hours(24 * 400);
+  bool operator==(const ServerLimits&) const = default;
 };
 
 }  // namespace tidemill

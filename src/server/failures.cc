@@ -20,8 +20,10 @@ constexpr const char* kUnread = "its outcome cannot be read";
 using OnFailed = std::function<void(const Chunk&, int offset, const Outcome&)>;
 
 Result<void> ReadChunk(Store& store, const Chunk& chunk, const OnFailed& on_failed) {
-  TIDEMILL_TRY(const ChunkHistory history, store.FindHistory(chunk.key));
-  const ChunkOutcomes outcomes(history);
+  const auto history = store.FindHistory(chunk.key);
+  if (WasPacked(history)) return {};
+  if (!history) return tl::unexpected(history.error());
+  const ChunkOutcomes outcomes(*history);
   for (const int offset : chunk.failed.Indexes()) {
     const ChunkOutcomes::Known* known = outcomes.Find(chunk.first_item + offset);
     if (known == nullptr) {

@@ -2,11 +2,11 @@
 #include "server/fleet.h"
 
 #include <algorithm>
-#include <charconv>
 #include <memory>
 #include <optional>
 #include <utility>
 
+#include "model/machine_name.h"
 #include "model/token.h"
 
 namespace tidemill {
@@ -20,19 +20,6 @@ constexpr Duration kLongestRest = std::chrono::minutes(10);
 // A machine needs its join token when it has booted, and after a session that it lost. One that
 // cannot join any more is idle, and is ended.
 constexpr Duration kJoinTokenLife = std::chrono::hours(24);
-
-// "pool-17" is number 17.
-std::optional<std::int64_t> NumberOf(const std::string& pool, const std::string& name) {
-  if (name.size() <= pool.size() + 1 || name.compare(0, pool.size(), pool) != 0) {
-    return std::nullopt;
-  }
-  std::int64_t number = 0;
-  const char* const begin = name.data() + pool.size() + 1;
-  const char* const end = name.data() + name.size();
-  const auto [at, error] = std::from_chars(begin, end, number);
-  if (name[pool.size()] != '-' || error != std::errc{} || at != end) return std::nullopt;
-  return number;
-}
 
 NewToken TokenFor(const PoolWork& work, const std::string& name, Random& random) {
   NewToken token;
@@ -90,10 +77,10 @@ void Fleet::Look(const std::vector<PoolWork>& pools,
                        {{"pool", pool.name}, {"reason", listed.error().reason}});
       } else {
         for (const ListedAt& machine : *listed) {
-          const auto number = NumberOf(pool.name, machine.name);
+          const auto number = MachineNumber(pool.name, machine.name);
           if (!number) continue;
           looking->seen.push_back(
-              {{pool.project, pool.name, *number}, machine.since, machine.ended});
+              {{pool.project, pool.name, *number}, machine.since, machine.ended, machine.id});
         }
       }
       if (--looking->missing == 0) looking->Finish(deps_.loop);
@@ -125,15 +112,10 @@ void Fleet::Make(const PoolWork& work) {
         return {};
       },
       [this, work, orders = std::move(orders)](const Result<void>& made) mutable {
-        Provider* const provider = Find(work);
         if (!made) return Hear(work, tl::unexpected(made.error()));
-        MakeWith(work, *provider, std::move(orders));
+        Find(work)->Make(work.pool, std::move(orders),
+                         [this, work](const Result<Refused>& refused) { Hear(work, refused); });
       });
-}
-
-void Fleet::MakeWith(const PoolWork& work, Provider& provider, std::vector<MachineOrder> orders) {
-  provider.Make(work.pool, std::move(orders),
-                [this, work](const Result<Refused>& refused) { Hear(work, refused); });
 }
 
 // What was refused is not ordered any more: the next round orders elsewhere, or again, later.
@@ -161,7 +143,7 @@ void Fleet::Hear(const PoolWork& work, const Result<Refused>& refused) {
       deps_,
       [pool, word, names = refused->names](PlanStore& plans) -> Result<void> {
         for (const std::string& name : names) {
-          const auto number = NumberOf(pool.name, name);
+          const auto number = MachineNumber(pool.name, name);
           if (number) TIDEMILL_TRY_VOID(plans.DropOrder({pool.project, pool.name, *number}));
         }
         return plans.SetProviderWord(pool.project, pool.name, word);

@@ -31,7 +31,6 @@ class Fleet {
 
   Provider* Find(const PoolWork& work) const;
   void Make(const PoolWork& work);
-  void MakeWith(const PoolWork& work, Provider& provider, std::vector<MachineOrder> orders);
   void End(const PoolWork& work);
   void Hear(const PoolWork& work, const Result<Refused>& refused);
 

@@ -43,7 +43,9 @@ class PageMaker {
         page_.next = ItemPlace{chunk.key.chunk, i};
         return false;
       }
-      TIDEMILL_TRY_VOID(Open(chunk));
+      const Result<void> opened = Open(chunk);
+      if (WasPacked(opened)) return true;
+      TIDEMILL_TRY_VOID(opened);
       AddItem(chunk, i);
     }
     return true;

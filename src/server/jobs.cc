@@ -91,6 +91,17 @@ void Jobs::AddPart(JobId id, PartRequest part, Reply<Job> reply) {
       std::move(reply));
 }
 
+void Jobs::AddItems(JobId id, ArrivingItems items, Reply<Added> reply) {
+  Change<Added>(
+      id,
+      [id, items = std::move(items), standing = deps_.standing](Store&) -> Result<Added> {
+        if (standing == nullptr) return Fail(Code::kInternal, "this server takes no items");
+        TIDEMILL_TRY(const NewItems made, MakeItems(items));
+        return standing->AddItems(id, made);
+      },
+      std::move(reply));
+}
+
 void Jobs::Seal(JobId id, std::int32_t parts, Reply<Job> reply) {
   Change<Job>(id, [id, parts](Store& store) { return store.SealJob(id, parts); }, std::move(reply));
 }

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "server/arrivals.h"
 #include "server/deps.h"
 #include "server/failures.h"
 #include "server/items.h"
@@ -43,6 +44,7 @@ class Jobs {
 
   void Create(NewJob job, Reply<Job> reply);
   void AddPart(JobId id, PartRequest part, Reply<Job> reply);
+  void AddItems(JobId id, ArrivingItems items, Reply<Added> reply);
   void Seal(JobId id, std::int32_t parts, Reply<Job> reply);
   void Close(JobId id, Reply<Job> reply);
   void Pause(JobId id, Reply<Job> reply);

@@ -30,7 +30,7 @@ class JoiningTest : public testing::Test {
   Result<JoinedMachine> Join(SessionId session, const std::string& with,
                              const std::string& key = "key") {
     last_ = MakeToken(kSessionPrefix, random_);
-    return JoinMachine(store_, store_, {session, "m", key, with, {1000, 0}, "10.0.0.1"},
+    return JoinMachine({store_, store_, &store_}, {session, "m", key, with, {1000, 0}, "10.0.0.1"},
                        {.session_life = std::chrono::seconds(60),
                         .token_life = std::chrono::hours(1),
                         .token = last_});
@@ -68,6 +68,30 @@ TEST_F(JoiningTest, ASessionGoesOnWithItsOwnToken) {
   // Not with that of another one, nor on another machine.
   EXPECT_EQ(Join({3, 4}, own).error().code, Code::kLost);
   EXPECT_EQ(Join({1, 2}, own, "another key").error().code, Code::kConflict);
+}
+
+TEST_F(JoiningTest, AMachineThatHasProvenWhatItIsIsCalledAsItsProviderHasIt) {
+  ASSERT_TRUE(store_.OrderMachines("vision", "gpu", 0, 1, {}));
+  const auto prove = [this](const std::string& id, PlanStore* plans) {
+    JoinRequest request{{1, 2}, "whatever it says", "key", "", {1000, 0}, "10.0.0.1"};
+    request.project = "vision";
+    request.pool = "gpu";
+    return JoinMachine({store_, store_, plans}, request,
+                       {.session_life = std::chrono::seconds(60),
+                        .token_life = std::chrono::hours(1),
+                        .token = MakeToken(kSessionPrefix, random_),
+                        .proven = id});
+  };
+  // Its provider has not shown it yet: it comes again.
+  EXPECT_EQ(prove("i-a", &store_).error().code, Code::kUnavailable);
+  ASSERT_TRUE(store_.SeeMachines({{{"vision", "gpu", 0}, TimePoint(Duration(1)), {}, "i-a"}}));
+  EXPECT_EQ(prove("i-b", &store_).error().code, Code::kUnavailable);
+  EXPECT_EQ(prove("i-a", nullptr).error().code, Code::kNobody);
+  const auto joined = prove("i-a", &store_);
+  ASSERT_TRUE(joined) << joined.error().reason;
+  EXPECT_EQ(joined->answer.machine, "gpu-0");
+  EXPECT_EQ(joined->session.machine, "gpu-0");
+  EXPECT_EQ(store_.ListAudit({})->front().who, "gpu-0");
 }
 
 TEST_F(JoiningTest, RefusalsAreInTheAuditToo) {

@@ -32,6 +32,33 @@ Result<std::vector<MachineRecord>> PutBadAside(Store& store) {
   return bad;
 }
 
+// Open jobs that are looked at in one round, and chunks of each that are packed in one transaction:
+// some 50 ms.
+constexpr int kPackJobs = 100;
+constexpr int kPackChunks = 500;
+// Marks forgotten in one transaction, and such transactions in a round.
+constexpr int kForgetMarks = 5000;
+constexpr int kForgetSteps = 20;
+
+// Answers whether there may be more.
+Result<bool> PackSome(StandingStore& standing, const PackAges& ages) {
+  TIDEMILL_TRY(const std::vector<JobId> jobs, standing.ListPackable(ages, kPackJobs));
+  bool more = false;
+  for (const JobId job : jobs) {
+    TIDEMILL_TRY(const PackedAway packed, standing.PackChunks(job, ages, kPackChunks));
+    more = more || packed.chunks == kPackChunks;
+  }
+  return more;
+}
+
+Result<void> ForgetOld(StandingStore& standing) {
+  for (int step = 0; step < kForgetSteps; ++step) {
+    TIDEMILL_TRY(const std::int64_t forgotten, standing.ForgetMarks(kMarkAge, kForgetMarks));
+    if (forgotten == 0) break;
+  }
+  return {};
+}
+
 RollUpText RollUpReports(const Chunk& chunk, const std::vector<Report>& reports) {
   RolledReports rolled = tidemill::RollUp(chunk.first_item, ToRoll(reports));
   return {std::move(rolled.block), std::move(rolled.summary)};
@@ -56,6 +83,9 @@ void Keeper::Start() {
   Repeat(limits_.blame_every, [this](auto done) { Blame(std::move(done)); });
   Repeat(limits_.sweep_every, [this](auto done) { Sweep(std::move(done)); });
   Repeat(limits_.roll_up_every, [this](auto done) { RollUp(std::move(done)); });
+  if (deps_.standing != nullptr) {
+    Repeat(limits_.pack_every, [this](auto done) { Pack(std::move(done)); });
+  }
   Repeat(limits_.tidy_every, [this](auto done) { Tidy(std::move(done)); });
 }
 
@@ -284,21 +314,33 @@ void Keeper::RollUp(std::function<void(bool)> done) {
       });
 }
 
+void Keeper::Pack(std::function<void(bool)> done) {
+  OnStore(
+      deps_,
+      [standing = deps_.standing, ages = PackAges{limits_.pack_age, limits_.pack_failed_age}](
+          Store&) { return PackSome(*standing, ages); },
+      [this, done = std::move(done)](Result<bool> more) {
+        if (!more) Trouble("pack", more.error());
+        done(more && *more);
+      });
+}
+
 void Keeper::Tidy(std::function<void(bool)> done) {
   OnStore(
       deps_,
-      [&access = deps_.access,
-       age = limits_.audit_age](Store& store) -> Result<std::vector<std::string>> {
+      [&access = deps_.access, standing = deps_.standing,
+       age = limits_.audit_age](Store& store) -> Result<std::vector<Breach>> {
+        if (standing != nullptr) TIDEMILL_TRY_VOID(ForgetOld(*standing));
         TIDEMILL_TRY_VOID(store.DropStale(limits::kStaleAge));
         TIDEMILL_TRY_VOID(access.DropOldAccess(age));
         return CheckLiveJobs(store);
       },
-      [this, done = std::move(done)](Result<std::vector<std::string>> breaches) {
+      [this, done = std::move(done)](Result<std::vector<Breach>> breaches) {
         if (!breaches) {
           Trouble("tidy", breaches.error());
         } else {
-          for (const std::string& breach : *breaches) {
-            deps_.log.Error("conservation.broken", {{"breach", breach}});
+          for (const Breach& breach : *breaches) {
+            deps_.log.Error("conservation.broken", {{"id", breach.id}, {"breach", breach.what}});
           }
         }
         done(false);

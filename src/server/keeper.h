@@ -24,6 +24,7 @@ namespace tidemill {
 //   blame    put machines aside on which items fail that succeed elsewhere
 //   sweep    carry cancels out, finish jobs
 //   roll up  turn the reports of finished chunks into one block each
+//   pack     count the chunks of open jobs that are done and in the ledger, and drop them
 //   tidy     drop what is stale; check conservation
 class Keeper {
  public:
@@ -74,6 +75,7 @@ class Keeper {
   void Sweep(std::function<void(bool)> done);
   void SweepJobs(std::vector<JobId> jobs, bool again, std::function<void(bool)> done);
   void RollUp(std::function<void(bool)> done);
+  void Pack(std::function<void(bool)> done);
   void Tidy(std::function<void(bool)> done);
   void Trouble(const char* step, const Error& error);
 

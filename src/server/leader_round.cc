@@ -2,14 +2,16 @@
 #include "server/leader_round.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <deque>
 #include <map>
 #include <set>
+#include <string>
 #include <utility>
 
-#include "plan/autoscale.h"
-#include "plan/index.h"
+#include "model/machine_name.h"
 #include "plan/money.h"
-#include "plan/schedule.h"
+#include "server/decided.h"
 
 namespace tidemill {
 namespace {
@@ -18,11 +20,22 @@ namespace {
 // row is written.
 constexpr Duration kPutDownEvery = std::chrono::seconds(5);
 
+// What is carried out of what was decided for one project.
 struct Decision {
-  const ProjectSnapshot& of;
-  SnapshotIndex index;
-  Plan plan;
-  Wanted wanted;
+  Decision(std::string of, Snapshot snapshot_of, TimePoint now)
+      : project(std::move(of)), decided(std::move(snapshot_of), now) {
+    const auto& all = snapshot().machines;
+    for (std::size_t i = 0; i < all.size(); ++i) machines[all[i].id] = i;
+  }
+  const Snapshot& snapshot() const { return decided.snapshot; }
+  const PlanMachine* FindMachine(const std::string& id) const {
+    const auto found = machines.find(id);
+    return found == machines.end() ? nullptr : &snapshot().machines[found->second];
+  }
+
+  const std::string project;
+  const Decided decided;
+  std::map<std::string, std::size_t> machines;  // by id: where it is in the snapshot
 };
 
 class RoundRun {
@@ -34,7 +47,6 @@ class RoundRun {
   Round Take() { return std::move(round_); }
 
  private:
-  const PlanMachine* FindMachine(const Decision& decision, const std::string& id) const;
   Result<void> Order(const Decision& decision);
   Result<void> DrainAndEnd(const Decision& decision);
   Result<void> PutDown(const Decision& decision);
@@ -46,33 +58,25 @@ class RoundRun {
   PlanStore& plans_;
   const RoundNeeds& needs_;
   const TimePoint now_;
-  std::set<MachineKey> ending_;  // by this round
   std::map<std::string, std::vector<std::string>> made_;
   Round round_;
 };
 
-const PlanMachine* RoundRun::FindMachine(const Decision& decision, const std::string& id) const {
-  for (const PlanMachine& machine : decision.of.snapshot.machines) {
-    if (machine.id == id) return &machine;
-  }
-  return nullptr;
-}
-
 MachineKey KeyOf(const Decision& decision, const PlanMachine& machine) {
-  return {decision.of.project, machine.pool, machine.number};
+  return {decision.project, machine.pool, machine.number};
 }
 
 Result<void> RoundRun::Order(const Decision& decision) {
-  for (const tidemill::Order& order : decision.wanted.orders) {
-    const auto pool = decision.index.FindPool(order.pool);
+  for (const tidemill::Order& order : decision.decided.wanted.orders) {
+    const auto pool = decision.decided.index.FindPool(order.pool);
     if (!pool) continue;
-    if (!needs_.providers.contains(decision.of.snapshot.pools[*pool].provider)) continue;
-    const Money price = decision.of.snapshot.pools[*pool].price;
+    if (!needs_.providers.contains(decision.snapshot().pools[*pool].provider)) continue;
+    const Money price = decision.snapshot().pools[*pool].price;
     TIDEMILL_TRY(
         const std::vector<MachineKey> added,
-        plans_.OrderMachines(decision.of.project, order.pool, order.first, order.count, price));
+        plans_.OrderMachines(decision.project, order.pool, order.first, order.count, price));
     for (const MachineKey& key : added) {
-      made_[order.pool].push_back(order.pool + "-" + std::to_string(key.number));
+      made_[order.pool].push_back(MachineName(order.pool, key.number));
     }
     round_.news.ordered += static_cast<std::int64_t>(added.size());
   }
@@ -81,19 +85,18 @@ Result<void> RoundRun::Order(const Decision& decision) {
 
 // Machines that came by themselves are nobody's to end.
 Result<void> RoundRun::DrainAndEnd(const Decision& decision) {
-  for (const Drain& drain : decision.wanted.drains) {
-    const PlanMachine* machine = FindMachine(decision, drain.machine);
+  for (const Drain& drain : decision.decided.wanted.drains) {
+    const PlanMachine* machine = decision.FindMachine(drain.machine);
     if (machine == nullptr || !machine->ordered) continue;
     TIDEMILL_TRY_VOID(plans_.DrainMachine(KeyOf(decision, *machine)));
     ++round_.news.drained;
   }
-  for (const End& end : decision.wanted.ends) {
-    const PlanMachine* machine = FindMachine(decision, end.machine);
+  for (const End& end : decision.decided.wanted.ends) {
+    const PlanMachine* machine = decision.FindMachine(end.machine);
     if (machine == nullptr || !machine->ordered || machine->ending) continue;
     const MachineKey key = KeyOf(decision, *machine);
     TIDEMILL_TRY(const bool may_end, plans_.EndMachine(key, end.seen));
     if (!may_end) continue;
-    ending_.insert(key);
     ++round_.news.ended;
   }
   return {};
@@ -101,7 +104,7 @@ Result<void> RoundRun::DrainAndEnd(const Decision& decision) {
 
 Result<void> RoundRun::PutDown(const Decision& decision) {
   std::vector<PutDownMachine> put_down;
-  const auto& machines = decision.of.snapshot.machines;
+  const auto& machines = decision.snapshot().machines;
   for (std::size_t i = 0; i < machines.size(); ++i) {
     const PlanMachine& machine = machines[i];
     if (machine.billed_from == TimePoint{}) continue;  // not made yet
@@ -113,8 +116,9 @@ Result<void> RoundRun::PutDown(const Decision& decision) {
     if (!changed && now_ - machine.put_down_until < kPutDownEvery) continue;
     // Right after its end a machine is billed the least that one costs.
     const TimePoint billed = gone ? until + Duration(1) : until;
-    put_down.push_back({KeyOf(decision, machine), machine.put_down_until, until,
-                        tidemill::PutDown(decision.index, i, machine.put_down_until, billed)});
+    put_down.push_back(
+        {KeyOf(decision, machine), machine.put_down_until, until,
+         tidemill::PutDown(decision.decided.index, i, machine.put_down_until, billed)});
   }
   if (put_down.empty()) return {};
   TIDEMILL_TRY_VOID(plans_.PutDown(put_down));
@@ -124,7 +128,7 @@ Result<void> RoundRun::PutDown(const Decision& decision) {
 // Of what a job has cost, the part of its time of which nothing came.
 Result<void> RoundRun::SetLost(const Decision& decision) {
   std::vector<JobId> jobs;
-  for (const PlanJob& job : decision.of.snapshot.jobs) {
+  for (const PlanJob& job : decision.snapshot().jobs) {
     if (job.lost > Duration(0)) jobs.push_back(job.id);
   }
   if (jobs.empty()) return {};
@@ -135,7 +139,7 @@ Result<void> RoundRun::SetLost(const Decision& decision) {
       all.time += entry.time;
       all.amount += entry.amount;
     }
-    const PlanJob& job = decision.of.snapshot.jobs[*decision.index.FindJob(one.job)];
+    const PlanJob& job = decision.snapshot().jobs[*decision.decided.index.FindJob(one.job)];
     const std::vector<Entry> moved =
         tidemill::MoveLost(one.job, {.all = job.worked, .lost = job.lost}, all);
     if (moved.empty()) continue;
@@ -147,9 +151,9 @@ Result<void> RoundRun::SetLost(const Decision& decision) {
 // A job may begin when those that it comes after are over. If they did not all succeed, somebody
 // should look before it does.
 Result<void> RoundRun::LookAfter(const Decision& decision) {
-  for (const PlanJob& job : decision.of.snapshot.jobs) {
+  for (const PlanJob& job : decision.snapshot().jobs) {
     for (const JobId other : job.after) {
-      if (decision.index.FindJob(other)) continue;
+      if (decision.decided.index.FindJob(other)) continue;
       const Result<JobCounts> found = store_.CountItems(other);
       if (!found && found.error().code != Code::kNotFound) return tl::unexpected(found.error());
       std::string reason;
@@ -170,22 +174,23 @@ Result<void> RoundRun::LookAfter(const Decision& decision) {
 }
 
 void RoundRun::CollectWork(const Decision& decision) {
-  for (const PlanPool& pool : decision.of.snapshot.pools) {
+  for (const PlanPool& pool : decision.snapshot().pools) {
     if (pool.provider.empty()) continue;
     PoolWork work;
     work.word = pool.provider_word;
     work.now = now_;
-    work.pool.pool.project = decision.of.project;
+    work.pool.pool.project = decision.project;
     work.pool.pool.name = pool.name;
     work.pool.machines = pool;
     bool alive = false;
-    for (const PlanMachine& machine : decision.of.snapshot.machines) {
+    for (const PlanMachine& machine : decision.snapshot().machines) {
       if (machine.pool != pool.name || !machine.ordered) continue;
       if (machine.state == MachineState::kGone) continue;
       alive = true;
-      const bool ending = machine.ending || ending_.contains(KeyOf(decision, machine));
-      if (ending) {
-        work.end.push_back(machine.name);
+      if (machine.ending) {
+        // As of an earlier round: since then it gets no leases. One that it got just before is
+        // waited for.
+        if (machine.leases.empty()) work.end.push_back(machine.name);
       } else if (machine.state == MachineState::kOrdered) {
         work.make.push_back(machine.name);
       }
@@ -197,7 +202,7 @@ void RoundRun::CollectWork(const Decision& decision) {
     if (alive || pool.min > 0) round_.idle = false;
     round_.pools.push_back(std::move(work));
   }
-  if (!decision.of.snapshot.jobs.empty()) round_.idle = false;
+  if (!decision.snapshot().jobs.empty()) round_.idle = false;
 }
 
 Result<void> RoundRun::Carry(const Decision& decision) {
@@ -214,15 +219,13 @@ Result<void> RoundRun::Carry(const Decision& decision) {
 
 Result<Round> RunRound(Store& store, PlanStore& plans, const RoundNeeds& needs) {
   TIDEMILL_TRY_VOID(plans.SeeMachines(needs.seen));
-  TIDEMILL_TRY(const Snapshots snapshots, plans.ReadSnapshots());
-  std::vector<Decision> decisions;
+  TIDEMILL_TRY(Snapshots snapshots, plans.ReadSnapshots());
+  std::deque<Decision> decisions;  // none of them can be moved
   std::map<std::string, Plan> written;
-  for (const ProjectSnapshot& project : snapshots.projects) {
-    Decision& decision =
-        decisions.emplace_back(Decision{project, SnapshotIndex(project.snapshot), {}, {}});
-    decision.plan = MakePlan(decision.index, snapshots.now);
-    decision.wanted = Autoscale(decision.index, snapshots.now);
-    written[project.project] = decision.plan;
+  for (ProjectSnapshot& one : snapshots.projects) {
+    const Decision& decision =
+        decisions.emplace_back(one.project, std::move(one.snapshot), snapshots.now);
+    written[decision.project] = decision.decided.plan;
   }
   TIDEMILL_TRY_VOID(plans.WritePlans(needs.epoch, written));
   RoundRun run(store, plans, needs, snapshots.now);

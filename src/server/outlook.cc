@@ -11,13 +11,6 @@ constexpr Duration kKept = std::chrono::seconds(1);
 
 }  // namespace
 
-Decided::Decided(Snapshot from, TimePoint at)
-    : snapshot(std::move(from)),
-      index(snapshot),
-      plan(MakePlan(index, at)),
-      wanted(Autoscale(index, at)),
-      now(at) {}
-
 void Outlook::Ask(const std::string& project, Reply<std::shared_ptr<const Decided>> reply) {
   if (deps_.plans == nullptr) {
     return reply(Fail(Code::kUnavailable, "this server does not plan: it cannot say"));

@@ -8,27 +8,10 @@
 #include <string>
 #include <vector>
 
-#include "plan/autoscale.h"
-#include "plan/index.h"
-#include "plan/schedule.h"
-#include "plan/why.h"
+#include "server/decided.h"
 #include "server/deps.h"
 
 namespace tidemill {
-
-// What is decided of one project, with what it is decided from: as the leader does it each second.
-struct Decided {
-  Decided(Snapshot from, TimePoint at);
-  Decided(const Decided&) = delete;
-  Decided& operator=(const Decided&) = delete;
-  WhyContext context() const { return {index, plan, wanted, now}; }
-
-  const Snapshot snapshot;
-  const SnapshotIndex index;
-  const Plan plan;
-  const Wanted wanted;
-  const TimePoint now;
-};
 
 // Answers for people: any server reads and decides for itself, and changes nothing. Loop thread
 // only.

@@ -41,6 +41,10 @@ class HandPlans : public PlanStore {
     return std::nullopt;
   }
   Result<void> StepDown(const std::string&) override { return {}; }
+  Result<std::optional<std::string>> FindMachineById(const std::string&, const std::string&,
+                                                     const std::string&) override {
+    return std::nullopt;
+  }
   Result<void> SeeMachines(const std::vector<ProviderSight>&) override { return {}; }
   Result<void> WritePlans(std::int64_t, const std::map<std::string, Plan>&) override {
     return Fail(Code::kConflict, "another leads");

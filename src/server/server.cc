@@ -69,7 +69,8 @@ Server::Server(ServerDeps deps, const ServerLimits& limits)
              {.end_trial = [this](JobId job) { EndTrial(job); },
               .pause_trial = [this](JobId job, const std::string& why) { PauseTrial(job, why); },
               .raise_memory = [this](JobId job, std::int64_t to) { RaiseMemory(job, to); }}) {
-  if (deps_.plans != nullptr) leader_.emplace(deps_, LeaderOptions{.name = times_.server()});
+  if (deps_.plans != nullptr)
+    leader_.emplace(deps_, LeaderOptions{.name = times_.server(), .every = limits.plan_every});
 }
 
 void Server::Start() {
@@ -129,14 +130,36 @@ void Server::Stop(std::function<void()> done) {
   waiters_.Stop();
 }
 
+JoinTerms Server::TermsOf() const {
+  return {.session_life = limits_.session_life,
+          .heartbeat = limits_.heartbeat,
+          .token_life = limits_.session_token_life,
+          .token = MakeToken(kSessionPrefix, deps_.random)};
+}
+
 void Server::Join(JoinRequest request, Reply<Joined> reply) {
-  const JoinTerms terms{.session_life = limits_.session_life,
-                        .token_life = limits_.session_token_life,
-                        .token = MakeToken(kSessionPrefix, deps_.random)};
+  JoinOn(std::move(request), TermsOf(), std::move(reply));
+}
+
+void Server::Prove(MachineProof proof, Reply<ProvenMachine> reply) {
+  if (deps_.proofs == nullptr) {
+    return reply(Fail(Code::kNobody, "this server believes no proofs; join with a token"));
+  }
+  deps_.proofs->Check(std::move(proof), std::move(reply));
+}
+
+void Server::JoinProven(JoinRequest request, const ProvenMachine& proven, Reply<Joined> reply) {
+  JoinTerms terms = TermsOf();
+  terms.proven = proven.id;
+  JoinOn(std::move(request), std::move(terms), std::move(reply));
+}
+
+void Server::JoinOn(JoinRequest request, JoinTerms terms, Reply<Joined> reply) {
   OnStore(
       deps_,
-      [&access = deps_.access, request = std::move(request), terms](Store& store) {
-        return JoinMachine(store, access, request, terms);
+      [&access = deps_.access, plans = deps_.plans, request = std::move(request),
+       terms = std::move(terms)](Store& store) {
+        return JoinMachine({store, access, plans}, request, terms);
       },
       [this, reply = std::move(reply)](Result<JoinedMachine> joined) {
         if (!joined) return reply(tl::unexpected(joined.error()));

@@ -11,6 +11,7 @@
 #include "server/exchanger.h"
 #include "server/heard_times.h"
 #include "server/jobs.h"
+#include "server/joining.h"
 #include "server/keeper.h"
 #include "server/leader.h"
 #include "server/lease_watch.h"
@@ -33,6 +34,10 @@ class Server {
 
   // --- agents ---
   void Join(JoinRequest request, Reply<Joined> reply);
+  // kNobody: it proves nothing, or nobody here can tell.
+  void Prove(MachineProof proof, Reply<ProvenMachine> reply);
+  // The machine has proven what it is, and shows no token.
+  void JoinProven(JoinRequest request, const ProvenMachine& proven, Reply<Joined> reply);
   void Sync(SyncRequest request, Reply<SyncResult> reply);
   // `begin` is asked once the pass is known to be good, and says whether anybody is still there: a
   // stranger that hangs up must not end the wait of the session that it named.
@@ -62,6 +67,8 @@ class Server {
   std::size_t waiting() const { return waiters_.size(); }
 
  private:
+  JoinTerms TermsOf() const;
+  void JoinOn(JoinRequest request, JoinTerms terms, Reply<Joined> reply);
   void OfferWork();
   // What an agent is told with its sync beyond what the store said.
   void Tell(SessionId session, SyncResult& result);

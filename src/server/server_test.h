@@ -108,7 +108,7 @@ class ServerTest : public ::testing::Test {
     server_.Start();
   }
   ~ServerTest() override {
-    const Result<std::vector<std::string>> breaches = CheckStore(store_);
+    const Result<std::vector<Breach>> breaches = CheckStore(store_);
     EXPECT_TRUE(breaches && breaches->empty());
   }
 

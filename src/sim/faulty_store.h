@@ -1,28 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <functional>
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
-#include "base/random.h"
+#include "sim/store_gate.h"
 #include "store/store.h"
 
 namespace tidemill {
 
-struct StoreFaults {
-  double unavailable = 0;  // nothing was done
-  double unknown = 0;      // it was done, and the answer was lost
+// Looks at what a store is asked and what it answers, also where the answer is lost afterwards.
+class StoreWatch {
+ public:
+  virtual ~StoreWatch() = default;
+  virtual void BeforeRun(const Exchange& exchange) = 0;
+  virtual void AfterRun(const Exchange& exchange, const ExchangeResult& result) = 0;
+  virtual void AfterReap(const Reaped& reaped) = 0;
+  // After every call that may have changed something.
+  virtual void AfterCall() = 0;
 };
 
-// A store that fails as a real one does. After every call it shows the world what has become of it.
+// A store that fails as a real one does.
 class FaultyStore : public Store {
  public:
-  FaultyStore(Store& store, Random& random, std::function<void()> after_call)
-      : store_(store), random_(random), after_call_(std::move(after_call)) {}
-  void SetFaults(StoreFaults faults) { faults_ = faults; }
+  FaultyStore(Store& store, StoreGate& gate, StoreWatch& watch)
+      : store_(store), gate_(gate), watch_(watch) {}
 
   Result<Job> CreateJob(const NewJob& job) override {
     return Call([&] { return store_.CreateJob(job); });
@@ -71,7 +74,7 @@ class FaultyStore : public Store {
   }
   Result<Session> CheckPass(const SessionPass& pass, Duration token_life,
                             std::optional<JobId> job) override {
-    return Call([&] { return store_.CheckPass(pass, token_life, job); });
+    return gate_.Call([&] { return store_.CheckPass(pass, token_life, job); });
   }
   Result<void> Drain(SessionId id, const std::string& project) override {
     return Call([&] { return store_.Drain(id, project); });
@@ -80,58 +83,67 @@ class FaultyStore : public Store {
     return Call([&] { return store_.PutAside(id, reason); });
   }
   Result<std::vector<Record>> ListRecords() override {
-    return Call([&] { return store_.ListRecords(); });
+    return gate_.Call([&] { return store_.ListRecords(); });
   }
   Result<ExchangeResult> Run(const Exchange& exchange) override {
-    return Call([&] { return store_.Run(exchange); });
+    return Call([&] {
+      watch_.BeforeRun(exchange);
+      Result<ExchangeResult> result = store_.Run(exchange);
+      if (result) watch_.AfterRun(exchange, *result);
+      return result;
+    });
   }
   Result<Reaped> Reap(int limit) override {
-    return Call([&] { return store_.Reap(limit); });
+    return Call([&] {
+      Result<Reaped> reaped = store_.Reap(limit);
+      if (reaped) watch_.AfterReap(*reaped);
+      return reaped;
+    });
   }
   Result<Job> FindJob(JobId id) override {
-    return Call([&] { return store_.FindJob(id); });
+    return gate_.Call([&] { return store_.FindJob(id); });
   }
   Result<JobCounts> CountItems(JobId id) override {
-    return Call([&] { return store_.CountItems(id); });
+    return gate_.Call([&] { return store_.CountItems(id); });
   }
   Result<std::vector<JobCounts>> CountJobs(const std::vector<JobId>& ids) override {
-    return Call([&] { return store_.CountJobs(ids); });
+    return gate_.Call([&] { return store_.CountJobs(ids); });
   }
   Result<std::vector<Job>> ListJobs(const JobFilter& filter) override {
-    return Call([&] { return store_.ListJobs(filter); });
+    return gate_.Call([&] { return store_.ListJobs(filter); });
   }
   Result<std::vector<RunnableJob>> ListRunnable(int limit) override {
-    return Call([&] { return store_.ListRunnable(limit); });
+    return gate_.Call([&] { return store_.ListRunnable(limit); });
   }
   Result<std::vector<JobId>> ListSweepable(int limit) override {
-    return Call([&] { return store_.ListSweepable(limit); });
+    return gate_.Call([&] { return store_.ListSweepable(limit); });
   }
   Result<std::vector<Chunk>> ListChunks(JobId id, const ChunkFilter& filter) override {
-    return Call([&] { return store_.ListChunks(id, filter); });
+    return gate_.Call([&] { return store_.ListChunks(id, filter); });
   }
   Result<ChunkItems> FindItems(ChunkKey key) override {
-    return Call([&] { return store_.FindItems(key); });
+    return gate_.Call([&] { return store_.FindItems(key); });
   }
   Result<std::vector<ChunkStat>> ListStats(JobId id, std::int32_t from, int limit) override {
-    return Call([&] { return store_.ListStats(id, from, limit); });
+    return gate_.Call([&] { return store_.ListStats(id, from, limit); });
   }
   Result<std::vector<Report>> ListReports(ChunkKey key) override {
-    return Call([&] { return store_.ListReports(key); });
+    return gate_.Call([&] { return store_.ListReports(key); });
   }
   Result<ChunkHistory> FindHistory(ChunkKey key) override {
-    return Call([&] { return store_.FindHistory(key); });
+    return gate_.Call([&] { return store_.FindHistory(key); });
   }
   Result<OpenReports> ListOpenReports(JobId id, int limit) override {
-    return Call([&] { return store_.ListOpenReports(id, limit); });
+    return gate_.Call([&] { return store_.ListOpenReports(id, limit); });
   }
   Result<std::vector<ListedMachine>> ListMachines(const MachineFilter& filter) override {
-    return Call([&] { return store_.ListMachines(filter); });
+    return gate_.Call([&] { return store_.ListMachines(filter); });
   }
   Result<RolledUp> RollUp(int limit, const RollUpMaker& make) override {
     return Call([&] { return store_.RollUp(limit, make); });
   }
   Result<ChangeMark> ReadChange() override {
-    return Call([&] { return store_.ReadChange(); });
+    return gate_.Call([&] { return store_.ReadChange(); });
   }
   Result<void> Announce() override {
     return Call([&] { return store_.Announce(); });
@@ -140,25 +152,22 @@ class FaultyStore : public Store {
     return Call([&] { return store_.Follow(id, time); });
   }
   Result<StoreState> Dump(std::optional<JobId> only, Bodies bodies) override {
-    return Call([&] { return store_.Dump(only, bodies); });
+    return gate_.Call([&] { return store_.Dump(only, bodies); });
   }
 
  private:
   template <typename Work>
   auto Call(Work work) -> decltype(work()) {
-    if (random_.Chance(faults_.unavailable)) {
-      return Fail(Code::kUnavailable, "the store is away");
-    }
-    auto result = work();
-    after_call_();
-    if (random_.Chance(faults_.unknown)) return Fail(Code::kUnknown, "the store's answer was lost");
-    return result;
+    return gate_.Call([this, &work] {
+      auto result = work();
+      watch_.AfterCall();
+      return result;
+    });
   }
 
   Store& store_;
-  Random& random_;
-  const std::function<void()> after_call_;
-  StoreFaults faults_;
+  StoreGate& gate_;
+  StoreWatch& watch_;
 };
 
 }  // namespace tidemill

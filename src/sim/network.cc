@@ -11,33 +11,46 @@ constexpr Duration kPatience = seconds(35);
 
 }  // namespace
 
-Duration VirtualLink::SomeTime() {
-  return Duration(static_cast<std::int64_t>(random_.Below(20'000)));
+Duration Network::SomeTime() {
+  return Duration(static_cast<std::int64_t>(dice_.random().Below(20'000)));
+}
+
+void VirtualLink::EverySecond() {
+  if (cut_seconds_ > 0) {
+    --cut_seconds_;
+  } else if (network_.dice_.Happens(network_.faults_.cut_off)) {
+    cut_seconds_ = 1 + static_cast<int>(network_.dice_.random().Below(180));
+    const std::uint64_t which = network_.dice_.random().Below(3);
+    cut_there_ = which != 0;
+    cut_back_ = which != 1;
+  }
 }
 
 template <typename T>
 void VirtualLink::Call(Invoke<T> invoke, Done<T> done) {
+  Loop& loop = network_.loop_;
   // Emptied by the first of answer and timeout.
   auto open = std::make_shared<Done<T>>(std::move(done));
   const auto answer = [open](Result<T> result) {
     if (*open) std::exchange(*open, nullptr)(std::move(result));
   };
-  loop_.After(kPatience, [answer] { answer(Fail(Code::kUnknown, "no answer")); });
-  if (random_.Chance(faults_.lost_request)) return;
-  loop_.After(SomeTime(), [this, invoke, answer] {
-    Server* server = pick_();
+  own_.After(kPatience, [answer] { answer(Fail(Code::kUnknown, "no answer")); });
+  if (LosesRequest() || network_.dice_.Happens(network_.faults_.lost_request)) return;
+  loop.After(network_.SomeTime(), [this, invoke, answer] {
+    Server* server = network_.pick_();
     if (server == nullptr) {
-      loop_.After(SomeTime(), [answer] { answer(Fail(Code::kUnavailable, "no server is up")); });
+      own_.After(network_.SomeTime(),
+                 [answer] { answer(Fail(Code::kUnavailable, "no server is up")); });
       return;
     }
     invoke(*server, [this, answer](Result<T> result) {
-      if (random_.Chance(faults_.lost_reply)) return;
-      loop_.After(SomeTime(), [answer, result = std::move(result)] { answer(result); });
+      if (LosesReply() || network_.dice_.Happens(network_.faults_.lost_reply)) return;
+      own_.After(network_.SomeTime(), [answer, result = std::move(result)] { answer(result); });
     });
   });
-  if (!random_.Chance(faults_.twice)) return;
-  loop_.After(SomeTime() * 1000, [this, invoke] {
-    if (Server* server = pick_()) invoke(*server, [](Result<T>) {});
+  if (!network_.dice_.Happens(network_.faults_.twice)) return;
+  loop.After(network_.SomeTime() * 1000, [this, invoke] {
+    if (Server* server = network_.pick_()) invoke(*server, [](Result<T>) {});
   });
 }
 
@@ -76,15 +89,19 @@ void VirtualLink::FetchJob(const SessionPass& pass, JobId job, Done<Job> done) {
             std::move(done));
 }
 
-// Simulated jobs name none.
+// Simulated jobs name none, and have no role.
 void VirtualLink::FetchSecrets(const SessionPass&, JobId, Done<Secrets> done) {
-  loop_.After(SomeTime(), [done] { done(Secrets{}); });
+  own_.After(network_.SomeTime(), [done] { done(Secrets{}); });
+}
+
+void VirtualLink::FetchRole(const SessionPass&, JobId, Done<RoleKeys> done) {
+  own_.After(network_.SomeTime(), [done] { done(RoleKeys{}); });
 }
 
 // Simulated engines pull nothing.
 void VirtualLink::PinImage(const SessionPass&, JobId, const std::string& digest,
                            Done<std::string> done) {
-  loop_.After(SomeTime(), [done, digest] { done(digest); });
+  own_.After(network_.SomeTime(), [done, digest] { done(digest); });
 }
 
 }  // namespace tidemill

@@ -5,92 +5,190 @@
 #include <utility>
 
 #include "base/check.h"
-#include "report/summary.h"
-#include "store/check.h"
+#include "base/planted.h"
 
 namespace tidemill {
 namespace {
 
 using std::chrono::hours;
+using std::chrono::minutes;
 using std::chrono::seconds;
 
 constexpr std::int64_t kBeginUs = 1'700'000'000'000'000;  // some day of 2023
 // Enough for every session to be given up, every item to be lost and tried again, and all to be
 // run.
-constexpr Duration kHealTime = hours(4);
+constexpr Duration kHealTime = hours(12);
+// Jobs that have a budget are given so long of it.
+constexpr Duration kPoorTime = hours(3);
+// For what is done to become a block.
+constexpr Duration kRollUpTime = seconds(60);
+// For machines to be drained and ended when nothing is left to do: some may have been ordered a
+// moment ago, and take their time to join or not to.
+constexpr Duration kEmptyTime = minutes(30);
+// Seconds between looks at the jobs as a whole.
+constexpr std::int64_t kJobsEvery = 10;
+// The same of machines, when there are no faults: what is wrong then is so for minutes.
+constexpr std::int64_t kFleetEvery = 5;
+constexpr char kProvider[] = "cloud";
 
-std::string MemoryDocument(const PlannedJob& job) {
-  return R"({"resources":{"memory":{"start":)" + std::to_string(job.memory_bytes) + R"(,"max":)" +
-         std::to_string(job.memory_max) + "}}}";
+AgentLimits LimitsOf(const SimPlan& plan) {
+  AgentLimits limits;
+  limits.tick = plan.agent_tick;
+  return limits;
 }
 
 }  // namespace
 
 void World::WorldLog::Write(std::string_view level, std::string_view event, Fields fields) {
-  if (level != "error") return;
+  // Machines whose disk is full ask for a person, and are right.
+  if (level != "error" || event == "machine.fault") return;
   std::string what(event);
   for (const LogField& field : fields) what += " " + std::string(field.key) + "=" + field.text;
-  world_.Breach(SimVerdict::kSafety, what);
+  world_.Breach(SimVerdict::kSafety, "S00", what);
 }
 
 World::UpServer::UpServer(World& world, std::uint64_t number)
-    : random(world.plan_.seed + number, "server"),
-      worker(world.loop_, random),
-      server({world.loop_, worker, worker, world.faulty_, world.store_, random, world.log_,
-              &world.store_},
+    : loop(world.loop_),
+      random(world.plan_.seed + number, "server"),
+      worker(loop, random),
+      provider({.loop = loop,
+                .provider = world.cloud_.provider(),
+                .dice = world.cloud_dice_,
+                .faults = world.faults_.cloud,
+                .on_end =
+                    [&world](const PoolSettings& pool, std::vector<std::string> names) {
+                      if (Planted(Plant::kEndByCount)) {
+                        names = world.cloud_.AnyOf(pool.pool.name, names.size());
+                      }
+                      world.fleet_checker_.OnEnd(pool, names);
+                      return names;
+                    }}),
+      server({loop,
+              worker,
+              worker,
+              world.faulty_,
+              world.store_,
+              random,
+              world.log_,
+              &world.plans_,
+              {{kProvider, &provider}}},
              world.plan_.limits) {
   server.Start();
 }
 
 World::UpAgent::UpAgent(World& world, const Script& script, int number)
     : random(world.plan_.seed + static_cast<std::uint64_t>(number), "agent"),
-      agent({world.loop_, world.link_, random, world.totals_, world.gossip_}, script,
+      agent({world.loop_, world.played_link_, random, world.totals_, world.gossip_}, script,
             "machine-" + std::to_string(number)) {
   agent.Start();
 }
 
 World::World(const SimPlan& plan)
     : plan_(plan),
+      faults_(plan.faults),
       order_random_(plan.seed, "order"),
       fault_random_(plan.seed, "fault"),
+      fault_dice_(fault_random_, [this] { ++outcome_.faults; }),
       network_random_(plan.seed, "network"),
+      network_dice_(network_random_, [this] { ++outcome_.faults; }),
+      cloud_random_(plan.seed, "cloud"),
+      cloud_dice_(cloud_random_, [this] { ++outcome_.faults; }),
+      object_random_(plan.seed, "objects"),
+      object_dice_(object_random_, [this] { ++outcome_.faults; }),
       person_random_(plan.seed, "person"),
+      person_dice_(person_random_, [this] { ++outcome_.faults; }),
       loop_(order_random_),
       store_([this] { return ClockUs(); }),
-      faulty_(store_, fault_random_, [this] { CheckNow(); }),
       log_(*this),
-      network_faults_(plan.network_faults),
-      machine_faults_(plan.machine_faults),
-      link_(loop_, network_random_, network_faults_, [this] { return PickServer(); }),
-      servers_(static_cast<std::size_t>(plan.servers)) {
+      items_(loop_, plan_, [this](JobId job, std::int64_t kills) { CheckKills(job, kills); }),
+      checker_({.store = store_,
+                .items = items_,
+                .all_runs_are_known = plan.agents == 0,
+                .clock = [this] { return loop_.Now(); },
+                .breach = MakeBreach()}),
+      gate_(fault_dice_, faults_.store),
+      faulty_(store_, gate_, checker_),
+      plans_(store_, gate_),
+      network_(loop_, network_dice_, faults_.network, [this] { return PickServer(); }),
+      bucket_(object_dice_, faults_.objects),
+      cloud_({.loop = loop_,
+              .place =
+                  [this](const std::string& machine) {
+                    Node& node = NodeOf(machine);
+                    return SimCloud::Place{node.loop(), node.link()};
+                  },
+              .log = log_,
+              .items = items_,
+              .dice = cloud_dice_,
+              .clock = [this] { return TimePoint(Duration(ClockUs())); },
+              .faults = faults_.cloud,
+              .machine_faults = faults_.machine,
+              .bucket = &bucket_,
+              .agent_limits = LimitsOf(plan)},
+             plan.seed),
+      fleet_checker_({.store = store_,
+                      .provider = cloud_.provider(),
+                      .plan = plan_,
+                      .clock = [this] { return loop_.Now(); },
+                      .breach = MakeBreach()}),
+      played_link_(network_, loop_),
+      servers_(static_cast<std::size_t>(plan.servers)),
+      standing_(static_cast<std::size_t>(plan.machines)) {
   NewToken token;
   token.kind = TokenKind::kJoin;
   token.secret = plan.script.join_token;
   token.project = kDefaultProject;
   token.pool = kDefaultPool;
-  token.life = std::chrono::hours(1000);
+  token.life = hours(1000);
   TIDEMILL_CHECK(store_.CreateToken(token).has_value());
+  MakePools();
 }
 
 World::~World() = default;
 
+void World::MakePools() {
+  Queue queue;
+  queue.name = kDefaultQueue;
+  queue.pools = {std::string(kDefaultPool)};
+  for (std::size_t i = 0; i < plan_.pools.size(); ++i) {
+    const PlannedPool& planned = plan_.pools[i];
+    const std::string name = PoolNameOf(i);
+    PoolMachines machines;
+    machines.provider = kProvider;
+    machines.shape = {planned.millicpus, plan_.script.shape.memory_bytes};
+    machines.spot = planned.spot;
+    machines.price = machines.on_demand = planned.price;
+    machines.min = planned.min;
+    machines.max = planned.max;
+    machines.idle = planned.idle;
+    TIDEMILL_CHECK(store_.PutPool({std::string(kDefaultProject), name, {}}).has_value());
+    TIDEMILL_CHECK(store_.SetMachines(std::string(kDefaultProject), name, machines).has_value());
+    cloud_.SetBoot(name, planned.boot);
+    queue.pools.push_back(name);
+  }
+  TIDEMILL_CHECK(store_.PutQueue(std::string(kDefaultProject), queue).has_value());
+}
+
 std::int64_t World::ClockUs() const { return kBeginUs + loop_.Now().time_since_epoch().count(); }
 
-void World::Breach(SimVerdict verdict, const std::string& what) {
+void World::Breach(SimVerdict verdict, const std::string& id, const std::string& what) {
   if (outcome_.verdict != SimVerdict::kGood) return;
   outcome_.verdict = verdict;
+  outcome_.id = id;
   outcome_.what = what + " (at " + std::to_string(loop_.Now().time_since_epoch().count() / 1000) +
                   " ms, step " + std::to_string(loop_.steps()) + ")";
 }
 
+OnBreach World::MakeBreach() {
+  return [this](const std::string& id, const std::string& what) {
+    Breach(id[0] == 'L' ? SimVerdict::kLiveness : SimVerdict::kSafety, id, what);
+  };
+}
+
 SimOutcome World::Run() {
-  faulty_.SetFaults(plan_.store_faults);
   for (std::size_t i = 0; i < servers_.size(); ++i) StartServer(i);
   StartAgents(plan_.script, plan_.agents);
-  for (int i = 0; i < plan_.machines; ++i) {
-    machines_.push_back(std::make_unique<SimMachine>(
-        SimMachine::Deps{loop_, link_, log_, machine_faults_}, plan_.script, plan_.seed, i));
-  }
+  for (std::size_t i = 0; i < standing_.size(); ++i) StartStanding(i);
   for (std::size_t i = 0; i < plan_.jobs.size(); ++i) {
     loop_.After(plan_.jobs[i].begins, [this, i] { Submit(plan_.jobs[i], i); });
   }
@@ -98,18 +196,19 @@ SimOutcome World::Run() {
   RunUntil(loop_.Now() + plan_.chaos);
   Heal();
   const TimePoint end = loop_.Now() + kHealTime;
+  const TimePoint poor = loop_.Now() + kPoorTime;
   while (outcome_.verdict == SimVerdict::kGood && loop_.Now() < end && !AllOver()) {
     ResumePaused();
+    if (loop_.Now() >= poor) CancelPoor();
     RunUntil(std::min(end, loop_.Now() + seconds(5)));
   }
-  if (outcome_.verdict == SimVerdict::kGood && !AllOver()) {
-    Breach(SimVerdict::kLiveness, "a job did not end");
-  }
-  // What is done must still become a block.
-  RunUntil(loop_.Now() + seconds(60));
+  if (!AllOver()) Breach(SimVerdict::kLiveness, "L01", "a job did not end");
+  RunUntil(loop_.Now() + kRollUpTime);
+  if (!plan_.pools.empty()) RunUntil(loop_.Now() + kEmptyTime);
   CheckEnds();
   outcome_.steps = loop_.steps();
-  outcome_.totals = totals_;
+  outcome_.settlements = checker_.settlements();
+  outcome_.machine_hours = items_.machine_hours();
   return outcome_;
 }
 
@@ -131,9 +230,15 @@ void World::StartServer(std::size_t place) {
 Server* World::PickServer() {
   std::vector<Server*> up;
   for (const auto& server : servers_) {
-    if (server) up.push_back(&server->server);
+    if (server && server->paused_seconds == 0) up.push_back(&server->server);
   }
   return up.empty() ? nullptr : up[order_random_.Below(up.size())];
+}
+
+Node& World::NodeOf(const std::string& machine) {
+  std::unique_ptr<Node>& node = nodes_[machine];
+  if (!node) node = std::make_unique<Node>(loop_, network_);
+  return *node;
 }
 
 void World::StartAgents(const Script& script, int count) {
@@ -143,83 +248,83 @@ void World::StartAgents(const Script& script, int count) {
   }
 }
 
+// One that an item has killed is followed by another, with another name.
+void World::StartStanding(std::size_t place) {
+  const std::string name =
+      "real-" + std::to_string(place) + "-" + std::to_string(++standing_[place].lives);
+  Node& node = NodeOf(name);
+  SimMachine::Deps deps{
+      .loop = node.loop(),
+      .link = node.link(),
+      .log = log_,
+      .items = items_,
+      .faults = faults_.machine,
+      .dice = fault_dice_,
+      .on_killed =
+          [this, place] { loop_.After(Duration::zero(), [this, place] { StartStanding(place); }); },
+      .bucket = &bucket_};
+  standing_[place].machine.reset();
+  standing_[place].machine = std::make_unique<SimMachine>(
+      std::move(deps), SimMachine::Facts{name, plan_.script.join_token, plan_.script.shape,
+                                         plan_.seed, LimitsOf(plan_)});
+}
+
 void World::Insist(std::function<bool()> call) {
   if (call()) return;
   loop_.After(seconds(1), [this, call = std::move(call)] { Insist(call); });
 }
 
-// As a client does it: each call again until it is answered, with the same key and part numbers.
-void World::Submit(const PlannedJob& planned, std::size_t number) {
-  Insist([this, &planned, number] {
-    NewJob job;
-    job.project = "default";
-    job.key = "job-" + std::to_string(number);
-    job.spec.name = "sim";
-    job.spec.retries = planned.retries;
-    job.spec.document = "{}";
-    if (planned.memory_bytes > 0) {
-      job.spec.resources.memory_bytes = planned.memory_bytes;
-      job.spec.memory_max = planned.memory_max;
-      job.spec.document = MemoryDocument(planned);
-    }
-    const Result<Job> created = faulty_.CreateJob(job);
-    if (!created) return false;
-    for (std::size_t i = 0; i < planned.parts.size(); ++i) {
-      const NewPart part{.number = static_cast<std::int32_t>(i),
-                         .digest = "part",
-                         .chunks = {{planned.parts[i], {}}}};
-      if (!faulty_.AddPart(created->id, part)) return false;
-    }
-    if (!faulty_.SealJob(created->id, static_cast<std::int32_t>(planned.parts.size())))
-      return false;
-    jobs_.push_back(created->id);
-    ++submitted_;
-    return true;
-  });
-}
-
 void World::EverySecond() {
   loop_.After(seconds(1), [this] { EverySecond(); });
-  if (!chaos_) return;
-  for (const auto& machine : machines_) machine->EverySecond();
+  if (++seconds_ % kJobsEvery == 0) checker_.CheckJobs();
+  fleet_checker_.EverySecond();
+  if (!chaos_) {
+    if (seconds_ % kFleetEvery == 0) fleet_checker_.CheckHealthy();
+    return;
+  }
+  cloud_.EverySecond();
+  for (const Standing& standing : standing_) standing.machine->EverySecond();
+  for (const auto& [name, node] : nodes_) node->EverySecond(fault_dice_, faults_.machine);
+  BreakServers();
+  if (!jobs_.empty() && person_dice_.Happens(faults_.person)) Meddle();
+}
+
+void World::BreakServers() {
   for (std::size_t i = 0; i < servers_.size(); ++i) {
-    if (servers_[i] && fault_random_.Chance(plan_.crash_chance)) {
+    if (!servers_[i]) continue;
+    UpServer& server = *servers_[i];
+    if (fault_dice_.Happens(faults_.server_crash)) {
       servers_[i].reset();
       loop_.After(seconds(1 + fault_random_.Below(20)), [this, i] {
         if (!servers_[i]) StartServer(i);
       });
+    } else if (server.paused_seconds > 0) {
+      if (--server.paused_seconds == 0) server.loop.Resume();
+    } else if (fault_dice_.Happens(faults_.leader_pause)) {
+      server.paused_seconds = 7 + static_cast<int>(fault_random_.Below(30));
+      server.loop.Pause();
     }
-  }
-  if (!jobs_.empty() && person_random_.Chance(plan_.person_chance)) Meddle();
-}
-
-void World::Meddle() {
-  const JobId job = jobs_[person_random_.Below(jobs_.size())];
-  switch (person_random_.Below(5)) {
-    case 0:
-      (void)faulty_.PauseJob(job, "");
-      break;
-    case 1:
-    case 2:
-      (void)faulty_.ResumeJob(job);
-      break;
-    case 3:
-      (void)faulty_.ReopenJob(job, {});
-      break;
-    default:
-      if (person_random_.Chance(0.3)) (void)faulty_.CancelJob(job);
   }
 }
 
 // All faults end. The played agents of before are gone without a word; as many honest ones come.
 void World::Heal() {
   chaos_ = false;
-  faulty_.SetFaults({});
-  network_faults_ = {};
-  machine_faults_ = {};
-  for (const auto& machine : machines_) machine->Heal();
+  faults_ = {};
+  cloud_.Heal();
+  for (const Standing& standing : standing_) standing.machine->Heal();
+  for (const auto& [name, node] : nodes_) node->Heal();
   for (std::size_t i = 0; i < servers_.size(); ++i) {
-    if (!servers_[i]) StartServer(i);
+    if (!servers_[i]) {
+      StartServer(i);
+    } else {
+      servers_[i]->paused_seconds = 0;
+      servers_[i]->loop.Resume();
+    }
+  }
+  // As a person would, who has seen why.
+  for (std::size_t i = 0; i < plan_.pools.size(); ++i) {
+    (void)store_.ForgiveNeverJoined(std::string(kDefaultProject), PoolNameOf(i));
   }
   agents_.clear();
   Script honest = plan_.script;
@@ -228,89 +333,6 @@ void World::Heal() {
   StartAgents(honest, plan_.agents);
 }
 
-// As a person would: an agent's last word about a job that it could not run may come late.
-void World::ResumePaused() {
-  for (const JobId job : jobs_) {
-    const Result<Job> found = store_.FindJob(job);
-    if (found && found->state == JobState::kPaused) (void)store_.ResumeJob(job);
-  }
-}
-
-bool World::AllOver() {
-  if (submitted_ < plan_.jobs.size()) return false;
-  return std::all_of(jobs_.begin(), jobs_.end(), [this](JobId id) {
-    const Result<Job> job = store_.FindJob(id);
-    return job && (job->state == JobState::kFinished || job->state == JobState::kCancelled);
-  });
-}
-
-void World::CheckNow() {
-  const Result<StoreState> state = store_.Dump(std::nullopt, Bodies::kWithout);
-  for (const std::string& breach : CheckConservation(*state)) Breach(SimVerdict::kSafety, breach);
-  CheckNothingTakenBack(*state);
-}
-
-// Within a round, what is done stays done, and what it was.
-void World::CheckNothingTakenBack(const StoreState& state) {
-  for (const JobDump& dump : state.jobs) {
-    for (const StoredChunk& stored : dump.chunks) {
-      const Chunk& now = stored.chunk;
-      const auto [seen, fresh] = last_seen_.try_emplace(now.key, now);
-      Chunk& before = seen->second;
-      if (!fresh && before.round == now.round) {
-        const bool kept =
-            now.done.Contains(before.done) && (now.failed & before.done) == before.failed;
-        if (!kept) Breach(SimVerdict::kSafety, "an outcome was taken back");
-      }
-      before = now;
-    }
-  }
-}
-
-void World::CheckEnds() {
-  if (outcome_.verdict != SimVerdict::kGood) return;
-  CheckNow();
-  const Result<StoreState> state = store_.Dump(std::nullopt, Bodies::kWith);
-  for (const JobDump& dump : state->jobs) CheckEnd(dump);
-}
-
-// Items that fail whenever they are run, or need more memory than there is, cannot have succeeded;
-// no other can have failed but by being lost with too many machines.
-void World::CheckEnd(const JobDump& dump) {
-  if (dump.job.state != JobState::kFinished) return;
-  std::map<std::int64_t, ItemTry> tries;
-  for (const ItemTry& item_try : dump.tries) tries[item_try.item] = item_try;
-  std::int64_t unexpected = 0;
-  for (const StoredChunk& stored : dump.chunks) {
-    const Chunk& chunk = stored.chunk;
-    if (!stored.rolled) Breach(SimVerdict::kLiveness, "a finished chunk was not rolled up");
-    for (int i = 0; i < chunk.length(); ++i) {
-      const std::int64_t item = chunk.first_item + i;
-      const std::int64_t most = dump.job.spec.memory_max;
-      const bool is_too_large = most > 0 && MemoryOf(plan_.script, item) > most;
-      const bool fails = is_too_large || ItemFails(plan_.script, item);
-      if (fails && !chunk.failed.Get(i)) Breach(SimVerdict::kSafety, "a success was invented");
-      if (!fails && chunk.failed.Get(i)) ++unexpected;
-      const ItemTry& tried = tries[item];
-      if (fails && !is_too_large && tried.lost < limits::kMaxLost &&
-          tried.attempts != dump.job.spec.retries + 1) {
-        Breach(SimVerdict::kSafety, "an item was given up before, or tried after, its last retry");
-      }
-    }
-  }
-  std::int64_t lost = 0;
-  for (const ChunkStat& stat : dump.stats) {
-    const Result<Summary> summary = Summary::Decode(stat.summary);
-    if (!summary) {
-      Breach(SimVerdict::kSafety, "a summary cannot be read: " + summary.error().reason);
-      continue;
-    }
-    lost += summary->outcomes[static_cast<std::size_t>(Cause::kLost)];
-    if (summary->unreadable > 0) Breach(SimVerdict::kSafety, "an attempt has no row");
-  }
-  if (unexpected > lost) Breach(SimVerdict::kSafety, "a failure was invented");
-}
-
-SimOutcome Simulate(std::uint64_t seed) { return World(DrawPlan(seed)).Run(); }
+SimOutcome Play(const SimPlan& plan) { return World(plan).Run(); }
 
 }  // namespace tidemill

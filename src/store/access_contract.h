@@ -46,13 +46,28 @@ TEST_P(StoreTest, ProjectsHaveLimitsAndPoolsPolicies) {
   ASSERT_EQ(all.size(), 3u);
   EXPECT_EQ(all[0].name, "Audio");
   EXPECT_EQ(Must(access().ListProjects("Audio", 1)).at(0).name, "default");
-  const Pool pool{"vision", "strict", {.no_network = true, .firewall = true}};
+  const Volumes volumes = {{"models", {.host = "/srv/models", .readonly = true}},
+                           {"shared", {.nfs = "10.0.0.5:/e", .options = "hard"}}};
+  const Pool pool{"vision", "strict", {.no_network = true, .firewall = true, .volumes = volumes}};
   Must(access().PutPool(pool));
   EXPECT_EQ(Must(access().FindPool("vision", "strict")), pool);
   EXPECT_EQ(CodeOfFailed(access().FindPool("default", "strict")), Code::kNotFound);
   ASSERT_EQ(Must(access().ListPools("vision", "", 10)).size(), 2u);
   EXPECT_EQ(Must(access().ListPools("vision", "default", 10)).at(0), pool);
   EXPECT_EQ(CodeOfFailed(access().PutPool({"none", "x", {}})), Code::kNotFound);
+}
+
+TEST_P(StoreTest, AProjectHasTheCloudRolesThatItWasGivenLast) {
+  EXPECT_TRUE(Must(access().FindProject("default")).cloud_roles.empty());
+  const std::vector<std::string> roles = {"arn:aws:iam::123456789012:role/a",
+                                          "arn:aws:iam::123456789012:role/b*"};
+  EXPECT_EQ(Must(access().SetCloudRoles("default", roles)).cloud_roles, roles);
+  Must(access().PutProject("default", {}));
+  EXPECT_EQ(Must(access().FindProject("default")).cloud_roles, roles);
+  EXPECT_EQ(Must(access().ListProjects("", 10)).at(0).cloud_roles, roles);
+  Must(access().SetCloudRoles("default", {}));
+  EXPECT_TRUE(Must(access().FindProject("default")).cloud_roles.empty());
+  EXPECT_EQ(CodeOfFailed(access().SetCloudRoles("none", roles)), Code::kNotFound);
 }
 
 TEST_P(StoreTest, ATokenIsItsCaller) {

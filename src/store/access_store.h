@@ -44,6 +44,9 @@ class AccessStore {
   // New, or with other limits.
   virtual Result<Project> PutProject(const std::string& name, const ProjectLimits& limits) = 0;
   virtual Result<Project> FindProject(const std::string& name) = 0;
+  // In place of those that it had. kNotFound: no such project.
+  virtual Result<Project> SetCloudRoles(const std::string& project,
+                                        const std::vector<std::string>& roles) = 0;
   // By name.
   virtual Result<std::vector<Project>> ListProjects(const std::string& after, int limit) = 0;
   // New, or with another policy. kNotFound: no such project.

@@ -65,6 +65,27 @@ TEST_P(PlanStoreTest, AMachineGoesFromOrderedToGone) {
   EXPECT_EQ(Spot().never_joined, 0);
 }
 
+TEST_P(PlanStoreTest, AMachineIsFoundByWhatItsProviderCallsItWhileItIsThere) {
+  Order(0, 3);
+  const TimePoint now = Now();
+  See({{Spot(0), now, {}, "i-a"}, {Spot(1), now, {}, ""}, {Spot(2), now, {}, "i-c"}});
+  const auto found = [&](const std::string& pool, const std::string& id) {
+    return Must(plan().FindMachineById("default", pool, id)).value_or("none");
+  };
+  EXPECT_EQ(found("spot", "i-a"), "spot-0");
+  EXPECT_EQ(found("spot", "i-c"), "spot-2");
+  EXPECT_EQ(found("spot", ""), "none");
+  EXPECT_EQ(found("dear", "i-a"), "none");
+  // Nothing is said of it, then something else.
+  See({{Spot(0), now, {}, ""}, {Spot(1), now, {}, "i-b"}});
+  EXPECT_EQ(found("spot", "i-a"), "spot-0");
+  EXPECT_EQ(found("spot", "i-b"), "spot-1");
+  See({{Spot(0), now, {}, "i-d"}, {Spot(1), now, now, "i-b"}});
+  EXPECT_EQ(found("spot", "i-a"), "none");
+  EXPECT_EQ(found("spot", "i-d"), "spot-0");
+  EXPECT_EQ(found("spot", "i-b"), "none");
+}
+
 TEST_P(PlanStoreTest, MachinesThatNeverJoinAreCountedUntilOneDoes) {
   Order(0, 3);
   const TimePoint now = Now();
@@ -213,6 +234,22 @@ TEST_P(PlanStoreTest, AMachineThatDrainsDrainsEverySessionOfIt) {
   See();
   EXPECT_EQ(MachineOf("spot-0").session, second);
   EXPECT_TRUE(Sync(From(second)).draining);
+}
+
+// Its provider may be asked to end it at any moment: nothing may be leased on it any more.
+TEST_P(PlanStoreTest, WhatJoinsOnAMachineThatIsAboutToBeEndedDrains) {
+  Order(0, 2);
+  const TimePoint now = Now();
+  See({{Spot(0), now, {}}, {Spot(1), now, {}}});
+  EXPECT_TRUE(Must(plan().EndMachine(Spot(0), kBooting)));
+  EXPECT_TRUE(Sync(From(JoinAs("spot-0"))).draining);
+  EXPECT_FALSE(Sync(From(JoinAs("spot-10"))).draining);
+  const SessionId first = JoinAs("spot-1");
+  EXPECT_FALSE(Sync(From(first)).draining);
+  See();
+  Must(plan().DrainMachine(Spot(1)));
+  Leave(first);
+  EXPECT_TRUE(Sync(From(JoinAs("spot-1"))).draining);
 }
 
 TEST_P(PlanStoreTest, OneThatHasJoinedSinceIsNotEnded) {

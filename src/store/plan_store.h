@@ -15,8 +15,8 @@
 
 namespace tidemill {
 
-// What a job has been put down for, and what its items took. All of it only grows, but for
-// `amount` of kJob, from which what was lost is moved.
+// What a job has been put down for. It only grows, but for kJob, from which what was lost is moved
+// to kLost.
 struct JobMoney {
   JobId job;
   std::vector<Entry> entries;  // of kJob and kLost, as far as there are any
@@ -25,9 +25,9 @@ struct JobMoney {
 // How long items of a job ran, as one server has heard, in all of its life.
 struct HeardTimes {
   JobId job;
-  std::int64_t items = 0;   // that succeeded
+  std::int64_t items = 0;   // attempts that ended by themselves
   double seconds = 0;       // of all of them together
-  double squares = 0;       // of their seconds, added up
+  double squares = 0;       // of the seconds of those that succeeded, added up
   double lost_seconds = 0;  // of attempts of which nothing came; not in `seconds`
   bool operator==(const HeardTimes&) const = default;
 };
@@ -72,6 +72,7 @@ class PlanStore {
 
   // Brings the machines' rows up to what sessions and providers say; `seen` is of made pools only,
   // and says nothing of machines that are not in it.
+  // - What its provider calls it is as it was last seen.
   // - ordered ──▶ booting: its provider has it. ──▶ joined: a session of its name lives in its
   //   pool; then `never_joined` of the pool is 0.
   // - A session of a machine without a row gets one, which was not ordered.
@@ -79,6 +80,11 @@ class PlanStore {
   //   name lives. One that was never joined counts for `never_joined`, unless it was not made.
   // - A joined or draining one that is there and has no session has been idle since that ended.
   virtual Result<void> SeeMachines(const std::vector<ProviderSight>& seen) = 0;
+  // The name of the machine that its provider calls so, as it was last seen; nothing: none that is
+  // there.
+  virtual Result<std::optional<std::string>> FindMachineById(const std::string& project,
+                                                             const std::string& pool,
+                                                             const std::string& id) = 0;
   // As of one moment. Machines that are gone are in it until their time is put down to the end.
   virtual Result<Snapshots> ReadSnapshots() = 0;
 

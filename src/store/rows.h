@@ -191,8 +191,16 @@ struct Rest {
   bool operator==(const Rest&) const = default;
 };
 
+// What of a job's items is not in its chunks any more: it is done, and its record is in the ledger.
+struct PackedItems {
+  std::int64_t items = 0;
+  std::int64_t failed = 0;  // of these
+  bool operator==(const PackedItems&) const = default;
+};
+
 struct JobDump {
   Job job;
+  PackedItems packed;
   std::vector<StoredChunk> chunks;  // by number
   std::vector<Lease> leases;        // by id
   std::vector<ItemTry> tries;       // by item

@@ -8,8 +8,14 @@
 namespace tidemill {
 
 Result<Job> SameJobOrConflict(const Job& stored, const NewJob& asked) {
-  // Not `open`: the job may have been closed since.
-  if (stored.spec == asked.spec) return stored;
+  // Not `open`: the job may have been closed since. And what its image asks of devices is found out
+  // anew each time, or not.
+  JobSpec spec = asked.spec;
+  for (auto& [kind, device] : spec.resources.devices) {
+    const auto found = stored.spec.resources.devices.find(kind);
+    if (found != stored.spec.resources.devices.end()) device.version = found->second.version;
+  }
+  if (stored.spec == spec) return stored;
   return Fail(Code::kConflict, "the key '" + asked.key + "' belongs to " + PublicId(stored) +
                                    ", which has another spec; use a new key");
 }
@@ -191,7 +197,18 @@ tl::unexpected<Error> NoSuchJob(JobId id) {
   return Fail(Code::kNotFound, "there is no job with the number " + std::to_string(id.number));
 }
 
-tl::unexpected<Error> NoSuchChunk(ChunkKey key) {
+tl::unexpected<Error> ForgottenPartConflict(std::int32_t part) {
+  return Fail(Code::kConflict, "part " + std::to_string(part) +
+                                   " was sent long ago, and nobody knows what was in it");
+}
+
+tl::unexpected<Error> NoSuchChunk(ChunkKey key, std::int32_t chunks) {
+  if (key.chunk >= 0 && key.chunk < chunks) {
+    return Fail(Code::kNotFound, "chunk " + std::to_string(key.chunk) + " of job " +
+                                     std::to_string(key.job.number) +
+                                     " is packed away: its record is in the job's ledger, in the "
+                                     "object store");
+  }
   return Fail(Code::kNotFound, "job " + std::to_string(key.job.number) + " has no chunk " +
                                    std::to_string(key.chunk));
 }

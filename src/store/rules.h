@@ -83,9 +83,11 @@ tl::unexpected<Error> NoLeaseOf(JobId job);
 tl::unexpected<Error> NoSuchProject(const std::string& name);
 tl::unexpected<Error> NoSuchPool(const std::string& name);
 tl::unexpected<Error> NoSuchJob(JobId id);
-tl::unexpected<Error> NoSuchChunk(ChunkKey key);
+// Nor was there ever, or it is packed away: the job has so many.
+tl::unexpected<Error> NoSuchChunk(ChunkKey key, std::int32_t chunks);
 tl::unexpected<Error> NoSuchSession(SessionId id);
 tl::unexpected<Error> OtherPartConflict(std::int32_t part);
+tl::unexpected<Error> ForgottenPartConflict(std::int32_t part);
 tl::unexpected<Error> WrongPartsConflict(const Job& job, std::int32_t parts);
 tl::unexpected<Error> WrongStateConflict(const Job& job);
 tl::unexpected<Error> NotTheLeader();

@@ -3,15 +3,16 @@
 
 #include <algorithm>
 #include <cmath>
+#include <unordered_map>
 #include <utility>
 
 namespace tidemill {
 namespace {
 
 void NameMachines(Snapshot& snapshot) {
-  std::map<std::string, int> names;
+  std::unordered_map<std::string, int> names;
   for (const PlanMachine& machine : snapshot.machines) ++names[machine.name];
-  std::map<std::string, int> ids;
+  std::unordered_map<std::string, int> ids;
   for (PlanMachine& machine : snapshot.machines) {
     machine.id = machine.name;
     if (names[machine.name] > 1) machine.id = machine.pool + "/" + machine.name;
@@ -79,7 +80,7 @@ Snapshots FinishSnapshots(TimePoint now, std::map<std::string, Snapshot> project
     if (!has_default) snapshot.queues.push_back(DefaultQueue(snapshot));
     NameMachines(snapshot);
     if (const auto plan = plans.find(project); plan != plans.end()) {
-      std::map<std::string, JobId> held;
+      std::unordered_map<std::string, JobId> held;
       for (const Reservation& one : plan->second.reserved) held[one.machine] = one.job;
       for (PlanMachine& machine : snapshot.machines) {
         const auto found = held.find(machine.id);

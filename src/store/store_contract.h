@@ -16,5 +16,6 @@
 #include "store/retry_contract.h"
 #include "store/settings_contract.h"
 #include "store/settle_contract.h"
+#include "store/standing_contract.h"
 #include "store/trial_contract.h"
 #include "store/worn_contract.h"

@@ -17,8 +17,10 @@
 #include "store/access_store.h"
 #include "store/check.h"
 #include "store/ledger_store.h"
+#include "store/notify_store.h"
 #include "store/plan_store.h"
 #include "store/settings_store.h"
+#include "store/standing_store.h"
 #include "store/store.h"
 
 // Short words for tests of stores. What a test does not name has a default.
@@ -145,8 +147,10 @@ class StoreHolder {
   virtual Store& store() = 0;
   virtual AccessStore& access() = 0;
   virtual LedgerStore& ledger() = 0;
+  virtual NotifyStore& notify() = 0;
   virtual SettingsStore& settings() = 0;
   virtual PlanStore& plan() = 0;
+  virtual StandingStore& standing() = 0;
   // Makes whatever ends by time so much older.
   virtual void Age(Duration time) = 0;
 };
@@ -156,13 +160,15 @@ using StoreMaker = std::function<std::unique_ptr<StoreHolder>()>;
 class StoreTest : public testing::TestWithParam<StoreMaker> {
  protected:
   StoreTest() : holder_(GetParam()()) {}
-  void TearDown() override { EXPECT_EQ(CheckConservation(All()), std::vector<std::string>()); }
+  void TearDown() override { EXPECT_EQ(CheckConservation(All()), std::vector<Breach>()); }
 
   Store& store() { return holder_->store(); }
   AccessStore& access() { return holder_->access(); }
   LedgerStore& ledger() { return holder_->ledger(); }
+  NotifyStore& notify() { return holder_->notify(); }
   SettingsStore& settings() { return holder_->settings(); }
   PlanStore& plan() { return holder_->plan(); }
+  StandingStore& standing() { return holder_->standing(); }
   void Age(Duration time) { holder_->Age(time); }
   StoreState All() { return Must(store().Dump({}, Bodies::kWith)); }
   JobDump DumpOf(JobId job) { return Must(store().Dump(job, Bodies::kWith)).jobs.at(0); }

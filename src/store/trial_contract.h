@@ -106,7 +106,11 @@ TEST_P(StoreTest, ASpecIsKeptWithAllItsLimits) {
                                 .memory = 5,
                                 .memory_max = 9,
                                 .canary = 4});
-  job.spec.resources.devices = {{"nvidia.com/gpu", 2}, {"fpga", 1}};
+  DeviceCount gpus = 2;
+  gpus.model = "NVIDIA A10G";
+  gpus.memory = 20 * kGiB;
+  gpus.version = 12002;
+  job.spec.resources.devices = {{"nvidia.com/gpu", gpus}, {"fpga", 1}};
   const Job made = Must(store().CreateJob(job));
   EXPECT_EQ(made.spec, job.spec);
   EXPECT_EQ(Must(store().FindJob(made.id)), made);
@@ -120,6 +124,10 @@ TEST_P(StoreTest, ASpecIsKeptWithAllItsLimits) {
     change(other.spec);
     EXPECT_EQ(CodeOfFailed(store().CreateJob(other)), Code::kConflict);
   }
+  // What an image asks for is not known each time.
+  NewJob again = job;
+  again.spec.resources.devices.at("nvidia.com/gpu").version = 0;
+  EXPECT_EQ(Must(store().CreateJob(again)), made);
   Must(store().AddPart(made.id, PartOf(0, {1})));
   Must(store().SealJob(made.id, 1));
   EXPECT_EQ(Must(store().ListRunnable(1)).at(0).resources, job.spec.resources);

@@ -8,6 +8,7 @@
 
 #include "base/bytes.h"
 #include "base/limits.h"
+#include "model/cloud_role.h"
 #include "model/job.h"
 #include "wire/json.h"
 #include "wire/page_json.h"
@@ -86,6 +87,13 @@ std::string LimitsText(const ProjectLimits& limits) {
   json::AppendNumber(out, "items", limits.items);
   json::AppendNumber(out, "log_bytes", limits.log_bytes);
   return out + "}";
+}
+
+Result<std::vector<std::string>> ReadCloudRoles(const Fields& fields) {
+  return json::ReadStrings(
+      fields, "cloud_roles", kCloudRolesMost, IsCloudRolePattern,
+      "must be roles, as arn:aws:iam::123456789012:role/NAME or NAME@PROJECT.iam."
+      "gserviceaccount.com; one of AWS may end with * and then stands for all that begin so");
 }
 
 Result<ProjectLimits> ReadLimits(const Fields& fields) {
@@ -264,10 +272,24 @@ Result<ProjectLimits> ParseProjectLimits(std::string_view body) {
 
 std::string FormatProjectLimits(const ProjectLimits& limits) { return LimitsText(limits); }
 
+Result<std::vector<std::string>> ParseProjectRoles(std::string_view body) {
+  TIDEMILL_TRY(const Value value, json::Parse(body));
+  TIDEMILL_TRY(const Fields fields, Fields::Of(value, {}));
+  TIDEMILL_TRY_VOID(fields.Only({"cloud_roles"}));
+  return ReadCloudRoles(fields);
+}
+
+std::string FormatProjectRoles(const std::vector<std::string>& roles) {
+  std::string out = "{";
+  json::AppendStrings(out, "cloud_roles", roles);
+  return out + "}";
+}
+
 std::string FormatProject(const Project& project) {
   std::string out = "{";
   json::AppendText(out, "name", project.name);
   json::AppendValue(out, "limits", LimitsText(project.limits));
+  json::AppendStrings(out, "cloud_roles", project.cloud_roles);
   json::AppendNumber(out, "created_ms", project.created_ms);
   return out + "}";
 }
@@ -287,6 +309,7 @@ Result<Page<Project>> ParseProjects(std::string_view body) {
       TIDEMILL_TRY(const Fields inner, Fields::Of(*limits, path));
       TIDEMILL_TRY(project.limits, ReadLimits(inner));
     }
+    TIDEMILL_TRY(project.cloud_roles, ReadCloudRoles(fields));
     return project;
   });
 }

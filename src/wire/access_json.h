@@ -50,6 +50,9 @@ Result<Caller> ParseCaller(std::string_view body);
 // PUT /v1/projects/{name}
 Result<ProjectLimits> ParseProjectLimits(std::string_view body);
 std::string FormatProjectLimits(const ProjectLimits& limits);
+// PUT /v1/projects/{name}/cloud-roles
+Result<std::vector<std::string>> ParseProjectRoles(std::string_view body);
+std::string FormatProjectRoles(const std::vector<std::string>& roles);
 std::string FormatProject(const Project& project);
 std::string FormatProjects(const std::vector<Project>& projects, bool more);
 Result<Page<Project>> ParseProjects(std::string_view body);

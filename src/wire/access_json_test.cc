@@ -84,6 +84,10 @@ TEST(AccessJson, ProjectsPoolsAuditAndSecretsAndBack) {
   const Pool pool{"", "x", {.read_only_root = true, .user_namespace = true}};
   EXPECT_EQ(*ParsePoolPolicy(FormatPoolPolicy(pool.policy)), pool.policy);
   EXPECT_FALSE(ParsePoolPolicy(R"({"policy":{"no_caps":true}})"));
+  ContainerPolicy lends;
+  lends.volumes = {{"models", {.host = "/srv/models", .readonly = true}},
+                   {"scratch", {.nfs = "10.0.0.5:/export", .options = "nfsvers=4.1"}}};
+  EXPECT_EQ(*ParsePoolPolicy(FormatPoolPolicy(lends)), lends);
   const AuditRow row{1, 2, "p", "ann", "t", "10.0.0.1", "POST /v1/jobs", "render-7", false};
   EXPECT_EQ(ParseAudit(FormatAudit({row}, true))->rows, std::vector<AuditRow>{row});
   EXPECT_EQ(ParseAudit(FormatAudit({row}, true))->next, "1");

@@ -130,6 +130,39 @@ Result<Trouble> ReadTrouble(const Fields& fields) {
   return read;
 }
 
+// All that clouds sign of a machine is shorter.
+constexpr std::size_t kMostProof = 16 << 10;
+
+// As it is: the document of AWS has several lines, and is signed to the byte.
+Result<std::string> ReadSigned(const Fields& fields, std::string_view name) {
+  const Value* value = fields.Find(name);
+  if (value == nullptr) return std::string();
+  if (!value->is_string()) return json::Wrong(fields.In(name), "must be a string");
+  const auto& text = value->get_ref<const std::string&>();
+  if (text.size() > kMostProof) return json::Wrong(fields.In(name), "is too long");
+  return text;
+}
+
+Result<std::optional<MachineProof>> ReadProof(const Fields& fields) {
+  const Value* value = fields.Find("proof");
+  if (value == nullptr) return std::nullopt;
+  const Path path = fields.In("proof");
+  TIDEMILL_TRY(const Fields inner, Fields::Of(*value, path));
+  MachineProof proof;
+  TIDEMILL_TRY(proof.provider, inner.Text("provider", {.most_bytes = 16}));
+  TIDEMILL_TRY(proof.document, ReadSigned(inner, "document"));
+  TIDEMILL_TRY(proof.signature, ReadSigned(inner, "signature"));
+  return std::optional(std::move(proof));
+}
+
+std::string ProofText(const MachineProof& proof) {
+  std::string out = "{";
+  json::AppendText(out, "provider", proof.provider);
+  json::AppendText(out, "document", proof.document);
+  json::AppendText(out, "signature", proof.signature);
+  return out.append("}");
+}
+
 }  // namespace
 
 std::string FormatJoinRequest(const JoinRequest& request) {
@@ -139,6 +172,9 @@ std::string FormatJoinRequest(const JoinRequest& request) {
   Append(out, "session", ToString(request.session));
   out.append(",\"machine\":").append(json::Quoted(request.machine));
   json::AppendText(out, "machine_key", request.machine_key);
+  if (request.proof) json::AppendValue(out, "proof", ProofText(*request.proof));
+  if (!request.pool.empty()) json::AppendText(out, "pool", request.pool);
+  if (!request.project.empty()) json::AppendText(out, "project", request.project);
   return out.append(",\"resources\":").append(json::ResourcesText(request.shape)).append("}");
 }
 
@@ -158,6 +194,10 @@ Result<JoinRequest> ParseJoinRequest(std::string_view body) {
   TIDEMILL_TRY(request.machine_key,
                fields.Text("machine_key", {.most_bytes = limits::kMachineNameBytes}));
   TIDEMILL_TRY(request.shape, json::ReadResources(fields, "resources"));
+  TIDEMILL_TRY(request.proof, ReadProof(fields));
+  TIDEMILL_TRY(request.pool, fields.Text("pool", {.most_bytes = limits::kNameBytes, .absent = ""}));
+  TIDEMILL_TRY(request.project,
+               fields.Text("project", {.most_bytes = limits::kNameBytes, .absent = ""}));
   return request;
 }
 
@@ -175,6 +215,7 @@ std::string FormatJoinAnswer(const Joined& answer) {
   json::AppendText(out, "token", answer.token);
   json::AppendValue(out, "policy", json::PolicyText(answer.policy));
   json::AppendNumber(out, "log_bytes", answer.log_bytes);
+  if (!answer.machine.empty()) json::AppendText(out, "machine", answer.machine);
   return out.append("}");
 }
 
@@ -192,6 +233,8 @@ Result<Joined> ParseJoinAnswer(std::string_view body) {
   TIDEMILL_TRY(answer.token, fields.Text("token", {.most_bytes = kMostToken}));
   TIDEMILL_TRY(answer.policy, json::ReadPolicy(fields, "policy"));
   TIDEMILL_TRY(answer.log_bytes, fields.Int("log_bytes", {.absent = 0}));
+  TIDEMILL_TRY(answer.machine,
+               fields.Text("machine", {.most_bytes = limits::kMachineNameBytes, .absent = ""}));
   return answer;
 }
 

@@ -337,14 +337,39 @@ TEST(JoinJson, ComesBackAsItWent) {
   EXPECT_EQ(back->machine, request.machine);
   EXPECT_EQ(back->machine_key, request.machine_key);
   EXPECT_EQ(back->shape, request.shape);
+  EXPECT_EQ(back->proof, std::nullopt);
 
   const Joined answer{{1, 2},
                       SessionState::kDraining,
                       milliseconds(10000),
                       milliseconds(60000),
                       "token",
-                      {.no_capabilities = true, .firewall = true}};
+                      {.no_capabilities = true, .firewall = true},
+                      1 << 20,
+                      "i-0fe2"};
   EXPECT_EQ(*ParseJoinAnswer(FormatJoinAnswer(answer)), answer);
+}
+
+TEST(JoinJson, AProofComesBackToTheByte) {
+  JoinRequest request{{1, 2}, "i-0fe2", "key", "", {1000, 1 << 30}};
+  request.proof = MachineProof{"aws", "{\n  \"region\" : \"eu-west-1\"\n}", "YWJj\nZGVm"};
+  request.pool = "spot";
+  request.project = "films";
+  const std::string text = FormatJoinRequest(request);
+  const auto back = ParseJoinRequest(text);
+  ASSERT_TRUE(back) << back.error().reason;
+  EXPECT_EQ(back->proof, request.proof);
+  EXPECT_EQ(back->pool, "spot");
+  EXPECT_EQ(back->project, "films");
+  EXPECT_NE(text.find(R"("proof":{"provider":"aws","document":"{\n)"), std::string::npos) << text;
+}
+
+TEST(JoinJson, AProofThatIsTooLongIsRefused) {
+  JoinRequest request{{1, 2}, "i-0fe2", "key", "", {1000, 1 << 30}};
+  request.proof = MachineProof{"gcp", std::string(20'000, 'x'), ""};
+  const auto read = ParseJoinRequest(FormatJoinRequest(request));
+  ASSERT_FALSE(read);
+  EXPECT_EQ(read.error().reason, "proof.document: is too long");
 }
 
 TEST(JoinJson, AnotherVersionIsRefusedWithTheOneThatIsServed) {

@@ -148,6 +148,9 @@ TEST(Answers, MachinesComeBackAsTheyWent) {
   machine.items = 12;
   machine.status = MachineStatus{"docker", true, {{{7}, 3, 2500, 1024}}};
   machine.status->jobs[0].progress = {{17, 250, "epoch 1 of 4"}};
+  machine.status->type = "c7i.4xlarge";
+  machine.status->zone = "eu-west-1a";
+  machine.status->spot = true;
   ListedMachine silent = machine;
   silent.session.aside = "4 items failed here and succeeded on other machines";
   silent.session.shape.devices = {{"nvidia.com/gpu", 8}};
@@ -163,6 +166,7 @@ TEST(Answers, MachinesComeBackAsTheyWent) {
                 R"("pool":"spot","state":"draining","resources":{"cpus":8,"memory":1073741824},)"
                 R"("joined_at":"2026-05-01T12:03:05.007Z","seen_at":"2026-05-01T12:03:15.007Z",)"
                 R"("items":12,"status":{"engine":"docker","enforces":true,)"
+                R"("type":"c7i.4xlarge","zone":"eu-west-1a","spot":true,)"
                 R"("jobs":[{"job":7,"running":3,"cpus":2.5,"memory":1024,)"
                 R"("progress":[{"item":17,"permille":250,"note":"epoch 1 of 4"}]}]}})"),
       std::string::npos)

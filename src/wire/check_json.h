@@ -11,7 +11,7 @@ namespace tidemill {
 struct CheckReport {
   std::int64_t jobs = 0;
   std::int64_t items = 0;
-  std::vector<std::string> breaches;  // a sentence each
+  std::vector<std::string> breaches;  // a sentence each, which begins with the invariant's id
 };
 
 // {"conserved":true,"jobs":3,"items":5000,"breaches":[]}

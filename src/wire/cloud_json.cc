@@ -156,6 +156,17 @@ Result<GoogleKeyFile> ParseGoogleKeyFile(std::string_view text) {
                                   "'; service_account and authorized_user are understood");
 }
 
+Result<std::int64_t> ParseSpotAction(std::string_view body) {
+  TIDEMILL_TRY(const Value object, ObjectOf(body));
+  const auto time = ParseCloudTime(TextOf(object, "time"));
+  if (!time) return Fail(Code::kInvalid, "time is not a time");
+  return *time;
+}
+
+std::string FormatDeleteInstances(std::string_view instance) {
+  return "{\"instances\":[" + json::Quoted(instance) + "]}";
+}
+
 std::string FormatGoogleClaims(const GoogleClaims& claims) {
   std::string out = "{";
   json::AppendText(out, "iss", claims.email);

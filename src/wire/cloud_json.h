@@ -59,6 +59,11 @@ struct GoogleKeyFile {
 };
 Result<GoogleKeyFile> ParseGoogleKeyFile(std::string_view text);
 
+// When EC2 takes a spot machine away, in milliseconds since 1970: {"action":"terminate","time":..}.
+Result<std::int64_t> ParseSpotAction(std::string_view body);
+// The body of deleteInstances of a managed instance group.
+std::string FormatDeleteInstances(std::string_view instance);
+
 // The two parts of a JSON Web Token that are signed.
 struct GoogleClaims {
   std::string email;

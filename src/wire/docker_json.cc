@@ -67,6 +67,50 @@ Value LimitOf(std::string_view name, std::int64_t most) {
   return {{"Name", name}, {"Soft", most}, {"Hard", most}};
 }
 
+Value MountOf(const DockerMount& mount) {
+  Value value = {{"Source", mount.source}, {"Target", mount.target}, {"ReadOnly", mount.read_only}};
+  if (mount.volume.empty()) {
+    value["Type"] = "bind";
+    // What is mounted below would be writable, also where the folder is not.
+    value["BindOptions"] = {{"NonRecursive", true}};
+    return value;
+  }
+  Value options = Value::object();
+  for (const auto& [name, option] : mount.volume) options[name] = option;
+  value["Type"] = "volume";
+  // What the image has at this place is not copied into it.
+  value["VolumeOptions"] = {{"NoCopy", true},
+                            {"DriverConfig", {{"Name", "local"}, {"Options", std::move(options)}}}};
+  return value;
+}
+
+// The names that an object has.
+Result<std::vector<std::string>> NamesIn(const json::Fields& fields, std::string_view name) {
+  std::vector<std::string> names;
+  const Value* value = FindSet(fields, name);
+  if (value == nullptr) return names;
+  if (!value->is_object() || value->size() > kWordsMost) {
+    return json::Wrong(fields.In(name), "must be an object of at most 10,000 fields");
+  }
+  for (const auto& each : value->items()) names.push_back(each.key());
+  return names;
+}
+
+void AddDevices(const DockerCreate& create, Value& host) {
+  for (const std::string& device : create.devices) {
+    // Not "m": it may not make further ones.
+    host["Devices"].push_back(
+        {{"PathOnHost", device}, {"PathInContainer", device}, {"CgroupPermissions", "rw"}});
+  }
+  for (const DockerDeviceRequest& request : create.device_requests) {
+    Value value = {{"Driver", request.driver}, {"DeviceIDs", request.ids}};
+    // Any of several lists, of which all must be there.
+    if (request.gpu) value["Capabilities"] = Value::array({Value::array({"gpu"})});
+    host["DeviceRequests"].push_back(std::move(value));
+  }
+  if (!create.runtime.empty()) host["Runtime"] = create.runtime;
+}
+
 // What differs by the policy of a pool.
 void AddPolicy(const DockerCreate& create, Value& host) {
   // Of Docker's own few, these two make raw packets and device files.
@@ -97,6 +141,9 @@ Result<DockerInfo> ParseDockerInfo(std::string_view body) {
     // With a remapping of its own it has "name=userns", or "name=userns,..." one day.
     if (option == "name=userns" || option.starts_with("name=userns,")) info.remaps_users = true;
   }
+  TIDEMILL_TRY(info.cdi_folders, WordsOf(fields, "CDISpecDirs"));
+  TIDEMILL_TRY(info.runtimes, NamesIn(fields, "Runtimes"));
+  info.default_runtime = ShortTextOf(fields, "DefaultRuntime");
   return info;
 }
 
@@ -220,12 +267,7 @@ std::string FormatDockerAuth(const DockerAuth& auth) {
 
 std::string FormatDockerCreate(const DockerCreate& create) {
   Value mounts = Value::array();
-  for (const DockerMount& mount : create.mounts) {
-    mounts.push_back({{"Type", "bind"},
-                      {"Source", mount.source},
-                      {"Target", mount.target},
-                      {"ReadOnly", mount.read_only}});
-  }
+  for (const DockerMount& mount : create.mounts) mounts.push_back(MountOf(mount));
   Value labels = Value::object();
   for (const auto& [name, value] : create.labels) labels[name] = value;
   Value host = {
@@ -246,11 +288,7 @@ std::string FormatDockerCreate(const DockerCreate& create) {
   };
   AddPolicy(create, host);
   for (const auto& [target, options] : create.tmpfs) host["Tmpfs"][target] = options;
-  for (const std::string& device : create.devices) {
-    // Not "m": it may not make further ones.
-    host["Devices"].push_back(
-        {{"PathOnHost", device}, {"PathInContainer", device}, {"CgroupPermissions", "rw"}});
-  }
+  AddDevices(create, host);
   if (create.nano_cpus > 0) host["NanoCpus"] = create.nano_cpus;
   if (create.memory_bytes > 0) {
     host["Memory"] = create.memory_bytes;
@@ -265,6 +303,7 @@ std::string FormatDockerCreate(const DockerCreate& create) {
       {"Healthcheck", {{"Test", Value::array({"NONE"})}}},
       {"HostConfig", std::move(host)},
   };
+  if (!create.env.empty()) body["Env"] = create.env;
   if (!create.work_folder.empty()) body["WorkingDir"] = create.work_folder;
   return body.dump(-1, ' ', false, Value::error_handler_t::replace);
 }

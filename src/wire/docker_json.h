@@ -23,6 +23,10 @@ Result<DockerVersion> ParseDockerVersion(std::string_view body);
 
 struct DockerInfo {
   bool remaps_users = false;  // the root of its containers is nobody on the machine
+  // Where it reads CDI specs, if it knows them (Docker 25 and newer) and is allowed to.
+  std::vector<std::string> cdi_folders = {};
+  std::vector<std::string> runtimes = {};  // by name, as they are registered with it
+  std::string default_runtime = {};        // that of containers which name none
 };
 Result<DockerInfo> ParseDockerInfo(std::string_view body);
 
@@ -87,6 +91,17 @@ struct DockerMount {
   std::string source;
   std::string target;
   bool read_only = true;
+  // A named volume, which the Engine makes if there is none of this name: these are the options of
+  // its driver `local`. Empty: the source is a folder of the machine.
+  std::vector<std::pair<std::string, std::string>> volume = {};
+};
+
+// Devices that the Engine brings in by itself.
+struct DockerDeviceRequest {
+  std::string driver;            // "cdi", "nvidia"
+  std::vector<std::string> ids;  // as the driver names devices
+  bool gpu = false;              // with the capability by which a driver of such is found
+  bool operator==(const DockerDeviceRequest&) const = default;
 };
 
 struct DockerCreate {
@@ -98,9 +113,12 @@ struct DockerCreate {
   std::string work_folder = {};                            // empty: the image's own
   std::vector<std::pair<std::string, std::string>> tmpfs;  // where, and its options
   std::vector<std::string> devices;                        // paths; it may read and write them
-  std::int64_t nano_cpus = 0;                              // 0: no limit
-  std::int64_t memory_bytes = 0;                           // 0: no limit; swap is none on top of it
-  std::int64_t shm_bytes = 0;                              // 0: the Engine's default
+  std::vector<DockerDeviceRequest> device_requests = {};
+  std::string runtime = {};           // empty: the Engine's default
+  std::vector<std::string> env = {};  // NAME=value; goes before the image's own
+  std::int64_t nano_cpus = 0;         // 0: no limit
+  std::int64_t memory_bytes = 0;      // 0: no limit; swap is none on top of it
+  std::int64_t shm_bytes = 0;         // 0: the Engine's default
   std::int64_t pids = 0;
   std::int64_t open_files = 0;
   std::string network;           // its name; "none": loopback only

@@ -30,6 +30,52 @@ TEST(DockerJson, ReadsAVersionAndPassesOverTheRest) {
   }
 }
 
+TEST(DockerJson, ReadsWhatAnEngineCanDoWithDevices) {
+  // As Docker 28 has it, and as Docker 20.10.
+  auto info = ParseDockerInfo(
+      R"({"SecurityOptions":["name=seccomp,profile=builtin","name=userns"],)"
+      R"("DefaultRuntime":"runc",)"
+      R"("Runtimes":{"io.containerd.runc.v2":{"path":"runc","status":{}},"runc":{"path":"runc"},)"
+      R"("tidemill":{"path":"/usr/bin/tidemill-runtime"}},)"
+      R"("CDISpecDirs":["/etc/cdi","/var/run/cdi"]})");
+  ASSERT_TRUE(info);
+  EXPECT_TRUE(info->remaps_users);
+  EXPECT_EQ(info->cdi_folders, (Words{"/etc/cdi", "/var/run/cdi"}));
+  EXPECT_EQ(info->runtimes, (Words{"io.containerd.runc.v2", "runc", "tidemill"}));
+  EXPECT_EQ(info->default_runtime, "runc");
+  info = ParseDockerInfo(R"({"Runtimes":{"runc":{"path":"runc"}},"CDISpecDirs":null})");
+  ASSERT_TRUE(info);
+  EXPECT_TRUE(info->cdi_folders.empty());
+  EXPECT_EQ(info->runtimes, Words{"runc"});
+  for (const char* bad : {R"({"Runtimes":["runc"]})", R"({"CDISpecDirs":"/etc/cdi"})"}) {
+    EXPECT_FALSE(ParseDockerInfo(bad)) << bad;
+  }
+}
+
+TEST(DockerJson, AsksForDevicesInTheWaysThatAnEngineKnows) {
+  DockerCreate create;
+  create.image = "i";
+  create.device_requests = {{"cdi", {"a.b/c=0", "a.b/c=1"}}, {"nvidia", {"GPU-1"}, true}};
+  create.runtime = "tidemill";
+  create.env = {"TIDEMILL_CDI=a.b/c=0"};
+  const auto body = json::Parse(FormatDockerCreate(create));
+  ASSERT_TRUE(body);
+  const json::Value& host = body->at("HostConfig");
+  EXPECT_EQ(host.at("DeviceRequests").dump(),
+            R"([{"DeviceIDs":["a.b/c=0","a.b/c=1"],"Driver":"cdi"},)"
+            R"({"Capabilities":[["gpu"]],"DeviceIDs":["GPU-1"],"Driver":"nvidia"}])");
+  EXPECT_EQ(host.at("Runtime"), "tidemill");
+  EXPECT_EQ(body->at("Env").dump(), R"(["TIDEMILL_CDI=a.b/c=0"])");
+  DockerCreate bare;
+  bare.image = "i";
+  const auto plain = json::Parse(FormatDockerCreate(bare));
+  ASSERT_TRUE(plain);
+  EXPECT_FALSE(plain->contains("Env"));
+  for (const char* absent : {"DeviceRequests", "Runtime", "Devices"}) {
+    EXPECT_FALSE(plain->at("HostConfig").contains(absent)) << absent;
+  }
+}
+
 TEST(DockerJson, ReadsWhatAnImageRuns) {
   auto image = ParseDockerImage(
       R"({"Id":"sha256:1","Config":{"Entrypoint":["a","b\n"],"Cmd":null,"User":"x"}})");
@@ -157,6 +203,25 @@ TEST(DockerJson, WritesAContainer) {
   EXPECT_EQ((*value)["HostConfig"]["Tmpfs"]["/x"], "size=1m");
   const std::string tmp = (*value)["HostConfig"]["Tmpfs"]["/tmp"];
   EXPECT_NE(tmp.find("size=9"), std::string::npos);
+}
+
+TEST(DockerJson, AMountIsAFolderOrAVolumeThatTheEngineMakes) {
+  DockerCreate create;
+  create.mounts = {{"/a", "/b", false},
+                   {.source = "v", .target = "/c", .volume = {{"type", "nfs"}, {"o", "addr=d"}}}};
+  const auto value = json::Parse(FormatDockerCreate(create));
+  ASSERT_TRUE(value);
+  const auto& mounts = (*value)["HostConfig"]["Mounts"];
+  EXPECT_EQ(mounts[0]["Type"], "bind");
+  EXPECT_EQ(mounts[0]["ReadOnly"], false);
+  EXPECT_EQ(mounts[0]["BindOptions"]["NonRecursive"], true);
+  EXPECT_EQ(mounts[1]["Type"], "volume");
+  EXPECT_EQ(mounts[1]["Source"], "v");
+  EXPECT_EQ(mounts[1]["ReadOnly"], true);
+  EXPECT_EQ(mounts[1]["VolumeOptions"]["NoCopy"], true);
+  const auto& driver = mounts[1]["VolumeOptions"]["DriverConfig"];
+  EXPECT_EQ(driver["Name"], "local");
+  EXPECT_EQ(driver["Options"], (json::Value{{"type", "nfs"}, {"o", "addr=d"}}));
 }
 
 TEST(DockerJson, ReadsAndWritesANetwork) {

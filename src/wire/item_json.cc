@@ -30,6 +30,7 @@ std::string OutcomeText(const Outcome& outcome) {
   json::AppendNumber(out, "cpu_ms", outcome.cpu_ms);
   json::AppendNumber(out, "memory_bytes", outcome.memory_bytes);
   json::AppendText(out, "machine", outcome.machine);
+  if (!outcome.devices.empty()) json::AppendText(out, "devices", outcome.devices);
   return out.append("}");
 }
 
@@ -58,6 +59,8 @@ Result<std::optional<Outcome>> ReadOutcome(const Fields& item, std::int64_t numb
   TIDEMILL_TRY(outcome.memory_bytes, fields.Int("memory_bytes", {.absent = 0}));
   TIDEMILL_TRY(outcome.machine,
                fields.Text("machine", {.most_bytes = limits::kMachineNameBytes, .absent = ""}));
+  TIDEMILL_TRY(outcome.devices,
+               fields.Text("devices", {.most_bytes = kOutcomeDevicesBytes, .absent = ""}));
   return std::optional(std::move(outcome));
 }
 

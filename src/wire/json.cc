@@ -277,6 +277,14 @@ void AppendText(std::string& out, std::string_view field, std::string_view text)
   AppendValue(out, field, Quoted(text));
 }
 
+void AppendStrings(std::string& out, std::string_view field,
+                   const std::vector<std::string>& strings) {
+  std::string list = "[";
+  for (const std::string& one : strings)
+    list.append(list.size() > 1 ? "," : "").append(Quoted(one));
+  AppendValue(out, field, list + "]");
+}
+
 void AppendFlag(std::string& out, std::string_view field, bool flag) {
   AppendValue(out, field, flag ? "true" : "false");
 }

@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <nlohmann/json.hpp>
 
@@ -108,10 +109,28 @@ Result<void> ReadEach(const Fields& fields, std::string_view name, std::size_t m
   return {};
 }
 
+// The strings of an array that is absent, or has no other elements than those that are good.
+template <typename IsGood>
+Result<std::vector<std::string>> ReadStrings(const Fields& fields, std::string_view name,
+                                             std::size_t most, IsGood is_good,
+                                             std::string_view what_else) {
+  std::vector<std::string> strings;
+  TIDEMILL_TRY(const Value* array, fields.Array(name, most));
+  if (array == nullptr) return strings;
+  for (const Value& value : *array) {
+    const bool good = value.is_string() && is_good(value.get_ref<const std::string&>());
+    if (!good) return Wrong(fields.In(name), std::string(what_else));
+    strings.push_back(value.get<std::string>());
+  }
+  return strings;
+}
+
 // A field of an object whose text ends with `out`, with the comma that it needs.
 void AppendNumber(std::string& out, std::string_view field, std::int64_t number);
 void AppendText(std::string& out, std::string_view field, std::string_view text);
 void AppendFlag(std::string& out, std::string_view field, bool flag);
+void AppendStrings(std::string& out, std::string_view field,
+                   const std::vector<std::string>& strings);
 // What is JSON already.
 void AppendValue(std::string& out, std::string_view field, std::string_view json);
 

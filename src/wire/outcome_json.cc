@@ -61,6 +61,7 @@ Result<OutcomeRow> ReadRow(const Fields& fields) {
   ReadText(fields, "machine", outcome.machine);
   ReadText(fields, "log", outcome.log);
   ReadText(fields, "error", outcome.error);
+  ReadText(fields, "devices", outcome.devices);
   if (const Value* result = fields.Find("result"); result != nullptr && !result->is_null()) {
     outcome.result = result->dump(-1, ' ', false, Value::error_handler_t::replace);
   }
@@ -93,6 +94,7 @@ void AppendOutcomeRow(std::string& out, const OutcomeRow& row) {
   json::AppendText(out, "log", outcome.log);
   json::AppendText(out, "error", outcome.error);
   json::AppendValue(out, "result", outcome.result.empty() ? "null" : ResultText(outcome.result));
+  json::AppendText(out, "devices", outcome.devices);
   out.push_back('}');
 }
 

@@ -22,7 +22,8 @@ OutcomeRow Row() {
                  .machine = "i-1",
                  .log = "pack-1",
                  .error = "KeyError: '...' at load.py:31",
-                 .result = R"({"score":0.5})"};
+                 .result = R"({"score":0.5})",
+                 .devices = "a.b/c=0,1"};
   row.text = "a\t\"b\"";
   row.last = true;
   return row;
@@ -35,7 +36,8 @@ TEST(OutcomeJson, ARowIsALineOfTheSameFields) {
             R"({"item":17,"text":"a\t\"b\"","round":1,"attempt":2,"last":true,"cause":"failed",)"
             R"("exit":3,"started_at":"2023-11-14T22:13:20.123Z","duration_ms":4200,"cpu_ms":4000,)"
             R"("memory_bytes":1048576,"machine":"i-1","log":"pack-1",)"
-            R"("error":"KeyError: '...' at load.py:31","result":{"score":0.5}})");
+            R"("error":"KeyError: '...' at load.py:31","result":{"score":0.5},)"
+            R"("devices":"a.b/c=0,1"})");
   EXPECT_EQ(*ParseOutcomeRow(line), Row());
   std::string empty;
   AppendOutcomeRow(empty, {});

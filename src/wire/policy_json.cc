@@ -3,6 +3,8 @@
 
 #include <array>
 
+#include "wire/volume_json.h"
+
 namespace tidemill::json {
 namespace {
 
@@ -24,6 +26,7 @@ constexpr std::array kDemands = {
 std::string PolicyText(const ContainerPolicy& policy) {
   std::string out = "{";
   for (const Demand& demand : kDemands) AppendFlag(out, demand.name, policy.*demand.flag);
+  if (!policy.volumes.empty()) AppendValue(out, "volumes", VolumesText(policy.volumes));
   return out.append("}");
 }
 
@@ -33,11 +36,12 @@ Result<ContainerPolicy> ReadPolicy(const Fields& fields, std::string_view name) 
   if (value == nullptr) return policy;
   const Path path = fields.In(name);
   TIDEMILL_TRY(const Fields inner, Fields::Of(*value, path));
-  TIDEMILL_TRY_VOID(inner.Only(
-      {"no_capabilities", "read_only_root", "no_network", "user_namespace", "firewall"}));
+  TIDEMILL_TRY_VOID(inner.Only({"no_capabilities", "read_only_root", "no_network", "user_namespace",
+                                "firewall", "volumes"}));
   for (const Demand& demand : kDemands) {
     TIDEMILL_TRY(policy.*demand.flag, inner.Flag(demand.name, false));
   }
+  TIDEMILL_TRY(policy.volumes, ReadVolumes(inner));
   return policy;
 }
 

@@ -9,8 +9,8 @@
 #include <optional>
 
 #include "base/limits.h"
+#include "wire/device_json.h"
 #include "wire/duration.h"
-#include "wire/size.h"
 #include "wire/spec_needs.h"
 
 namespace tidemill::json {
@@ -21,7 +21,6 @@ using std::chrono::milliseconds;
 // Larger than any price: what is beyond is a slip.
 constexpr double kMostDollars = 1e6;
 constexpr std::int64_t kMostMillicpus = 1'000'000'000;
-constexpr std::int64_t kMostBytes = std::int64_t{1} << 60;
 constexpr std::int64_t kMostDevices = 1000;
 constexpr std::int64_t kMostPercent = 1000;
 constexpr std::size_t kLabels = 64;
@@ -46,16 +45,6 @@ Result<std::string> ReadProvider(const Fields& fields) {
                "must be local, aws or gcp; leave it away if machines come by themselves");
 }
 
-Result<std::int64_t> ReadMemory(const Fields& fields) {
-  const Value* value = fields.Find("memory");
-  if (value == nullptr || !value->is_string()) {
-    return fields.Int("memory", {.most = kMostBytes, .absent = 0});
-  }
-  const auto bytes = ParseSize(value->get_ref<const std::string&>());
-  if (!bytes) return Wrong(fields.In("memory"), "must be a size such as \"4GiB\"");
-  return *bytes;
-}
-
 Result<Resources> ReadShape(const Fields& machines) {
   Resources shape{.millicpus = 0};
   const Value* value = machines.Find("shape");
@@ -65,8 +54,11 @@ Result<Resources> ReadShape(const Fields& machines) {
   TIDEMILL_TRY_VOID(fields.Only({"cpus", "memory", "devices"}));
   TIDEMILL_TRY(shape.millicpus,
                fields.Millicpus("cpus", {.least = 0, .most = kMostMillicpus, .absent = 0}));
-  TIDEMILL_TRY(shape.memory_bytes, ReadMemory(fields));
+  TIDEMILL_TRY(shape.memory_bytes, ReadSize(fields, "memory"));
   TIDEMILL_TRY(shape.devices, ReadDevices(fields, "devices", {.least = 1, .most = kMostDevices}));
+  if (WantsWholeMachine(shape)) {
+    return Wrong(fields.In("devices"), "write how many of each kind a machine has");
+  }
   return shape;
 }
 
@@ -137,9 +129,7 @@ std::string ShapeText(const Resources& shape) {
   std::string out = "{";
   AppendValue(out, "cpus", Cpus(shape.millicpus));
   AppendNumber(out, "memory", shape.memory_bytes);
-  std::string devices = "{";
-  for (const auto& [kind, count] : shape.devices) AppendNumber(devices, kind, count);
-  AppendValue(out, "devices", devices + "}");
+  AppendValue(out, "devices", DevicesText(shape.devices));
   return out + "}";
 }
 

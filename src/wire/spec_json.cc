@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/limits.h"
+#include "model/cloud_role.h"
 #include "model/template.h"
 #include "wire/data_json.h"
 #include "wire/duration.h"
@@ -17,8 +18,10 @@
 #include "wire/spec_code.h"
 #include "wire/spec_keeps.h"
 #include "wire/spec_needs.h"
+#include "wire/spec_notify.h"
 #include "wire/spec_value.h"
 #include "wire/spec_wishes.h"
+#include "wire/volume_json.h"
 
 namespace tidemill {
 namespace {
@@ -202,6 +205,17 @@ Result<void> CheckLists(const RunSpec& run, const Fields& spec) {
   return {};
 }
 
+Result<std::string> ReadCloudRole(const Fields& spec) {
+  TIDEMILL_TRY(const std::string_view role,
+               spec.Text("role", {.most_bytes = kCloudRoleBytes, .absent = ""}));
+  if (spec.Find("role") != nullptr && CloudOf(role) == RoleCloud::kNone) {
+    return Wrong(spec.In("role"),
+                 "must be a role of AWS, as arn:aws:iam::123456789012:role/NAME, or a service "
+                 "account of Google, as NAME@PROJECT.iam.gserviceaccount.com");
+  }
+  return std::string(role);
+}
+
 Result<RunSpec> ReadRun(const Fields& spec) {
   constexpr json::TimeBounds kTimeout{milliseconds(1), kMostDuration, milliseconds(0),
                                       "from 1 ms to 366 days; leave it away for none"};
@@ -224,6 +238,8 @@ Result<RunSpec> ReadRun(const Fields& spec) {
   TIDEMILL_TRY(run.mode, ReadMode(spec));
   TIDEMILL_TRY_VOID(json::ReadData(spec, run));
   TIDEMILL_TRY(run.cache, json::ReadCache(spec));
+  TIDEMILL_TRY(run.mounts, json::ReadMounts(spec));
+  TIDEMILL_TRY(run.role, ReadCloudRole(spec));
   TIDEMILL_TRY(run.checkpoint_every, json::ReadCheckpoint(spec));
   if (run.mode == Mode::kLoop && run.checkpoint_every.count() > 0) {
     return Wrong(spec.In("checkpoint"), "a loop program has none: its items share one process");
@@ -265,39 +281,20 @@ Result<ParsedSpec> json::ReadSpec(const Value& value, const Path& path) {
        "retries",       "retry",  "canary",      "mode",      "input",      "output",
        "output_exists", "skip",   "code",        "workdir",   "paths",      "cache",
        "checkpoint",    "queue",  "priority",    "deadline",  "budget",     "max_parallel",
-       "after"}));
+       "after",         "mounts", "role",        "notify"}));
   TIDEMILL_TRY(parsed.job.name, ReadJobName(fields));
   TIDEMILL_TRY(parsed.run, ReadRun(fields));
   TIDEMILL_TRY(parsed.paths, json::ReadPaths(fields));
   TIDEMILL_TRY_VOID(json::CheckNeeds(fields));
   TIDEMILL_TRY_VOID(json::ReadNeeds(fields, parsed));
   TIDEMILL_TRY_VOID(json::ReadWishes(fields, parsed));
+  TIDEMILL_TRY_VOID(json::ReadNotify(fields));  // for who tells, see ParseNotify
   return parsed;
 }
 
 Result<ParsedSpec> ParseSpec(std::string_view json) {
   TIDEMILL_TRY(const Value value, json::Parse(json));
   return json::ReadSpec(value, {});
-}
-
-SpecFault FaultOf(std::string_view reason) {
-  constexpr std::string_view kWhole = "the body";
-  constexpr std::string_view kUnknown = "unknown field '";
-  const std::size_t colon = reason.find(": ");
-  if (colon == std::string_view::npos) return {"", std::string(reason)};
-  const bool is_whole = reason.substr(0, colon) == kWhole;
-  const std::string path(is_whole ? "" : reason.substr(0, colon));
-  if (path.find(' ') != std::string::npos) return {"", std::string(reason)};  // no path after all
-  const std::string_view why = reason.substr(colon + 2);
-  // The field may hold a quote itself; what follows its last letter is always the same.
-  const std::size_t end = why.find("'; ", kUnknown.size());
-  if (!why.starts_with(kUnknown) || end == std::string_view::npos) {
-    return {path, std::string(is_whole ? why : reason)};
-  }
-  const std::string field(why.substr(kUnknown.size(), end - kUnknown.size()));
-  if (path.empty()) return {field, std::string(why)};
-  return {path + "." + field,
-          std::string(why.substr(0, end + 1)) + " in " + path + std::string(why.substr(end + 1))};
 }
 
 }  // namespace tidemill

@@ -9,6 +9,7 @@
 #include "base/result.h"
 #include "model/job.h"
 #include "model/spec.h"
+#include "wire/fault.h"
 
 // A job's spec as a JSON object, which is also what a job's YAML file holds. It is read strictly,
 // by the same code in the command line, in servers when a job is made, and in agents.
@@ -26,12 +27,5 @@ struct ParsedSpec {
 // kInvalid, with the field's path, for anything that is not known or not as it should be; so also
 // for templates that stand for nothing.
 Result<ParsedSpec> ParseSpec(std::string_view json);
-
-// What a person is to see of an error of ParseSpec, and where in the object it is.
-struct SpecFault {
-  std::string path;  // "resources.memry"; empty: the object as a whole
-  std::string text;  // "unknown field 'memry' in resources; did you mean 'memory'?"
-};
-SpecFault FaultOf(std::string_view reason);
 
 }  // namespace tidemill

@@ -102,7 +102,7 @@ TEST(SpecJson, AnUnknownFieldIsNamedWithTheNearest) {
             "'env' 'secrets' 'params' 'labels' 'resources' 'timeout' 'grace' 'retries' 'retry' "
             "'canary' 'mode' 'input' 'output' 'output_exists' 'skip' 'code' "
             "'workdir' 'paths' 'cache' 'checkpoint' 'queue' 'priority' 'deadline' 'budget' "
-            "'max_parallel' 'after'");
+            "'max_parallel' 'after' 'mounts' 'role' 'notify'");
 }
 
 TEST(SpecJson, DataIsAUrlOrSeveralByName) {

@@ -9,6 +9,7 @@
 
 #include "base/limits.h"
 #include "model/retry.h"
+#include "wire/device_json.h"
 #include "wire/duration.h"
 #include "wire/size.h"
 
@@ -24,16 +25,6 @@ constexpr std::int64_t kMostDevices = 1000;
 constexpr std::int64_t kMostExit = 255;
 // More attempts than a chunk has items are no canary any more, but the job itself.
 constexpr std::int64_t kMostCanary = limits::kItemsPerChunk;
-
-Result<std::int64_t> ReadSize(const Fields& fields, std::string_view name) {
-  const Value* value = fields.Find(name);
-  if (value == nullptr || !value->is_string()) {
-    return fields.Int(name, {.least = 0, .most = kMostBytes, .absent = 0});
-  }
-  const auto bytes = ParseSize(value->get_ref<const std::string&>());
-  if (!bytes) return Wrong(fields.In(name), "must be a size such as \"4GiB\"");
-  return *bytes;
-}
 
 // One size, or where it starts and how far it may go.
 Result<void> ReadMemory(const Fields& resources, JobSpec& job) {
@@ -76,7 +67,13 @@ Result<void> ReadResources(const Fields& spec, ParsedSpec& parsed) {
                fields.Millicpus("cpus", {.least = 1, .most = kMostMillicpus, .absent = 1000}));
   TIDEMILL_TRY_VOID(ReadMemory(fields, parsed.job));
   TIDEMILL_TRY(needs.devices, ReadDevices(fields, "devices", {.least = 1, .most = kMostDevices}));
-  if (WantsWholeMachine(needs)) {
+  for (const auto& [kind, asked] : needs.devices) {
+    if (!asked.ids.empty() && asked.count != static_cast<std::int32_t>(asked.ids.size())) {
+      return Wrong(fields.In("devices"), kind + " counts fewer than it names");
+    }
+  }
+  const Value* devices = fields.Find("devices");
+  if (devices != nullptr && devices->contains(kWholeMachine)) {
     return Wrong(fields.In("devices"), "for all of a machine write 'resources: machine'");
   }
   TIDEMILL_TRY(parsed.run.disk_bytes, ReadSize(fields, "disk"));
@@ -141,6 +138,16 @@ Result<void> CheckInner(const Fields& fields, std::string_view name,
 
 }  // namespace
 
+Result<std::int64_t> ReadSize(const Fields& fields, std::string_view name) {
+  const Value* value = fields.Find(name);
+  if (value == nullptr || !value->is_string()) {
+    return fields.Int(name, {.least = 0, .most = kMostBytes, .absent = 0});
+  }
+  const auto bytes = ParseSize(value->get_ref<const std::string&>());
+  if (!bytes) return Wrong(fields.In(name), "must be a size such as \"4GiB\"");
+  return *bytes;
+}
+
 Result<milliseconds> ReadTime(const Fields& fields, std::string_view name,
                               const TimeBounds& bounds) {
   const Value* value = fields.Find(name);
@@ -162,26 +169,6 @@ Result<milliseconds> ReadTime(const Fields& fields, std::string_view name,
     return Wrong(fields.In(name), "must be " + std::string(bounds.range));
   }
   return *time;
-}
-
-Result<Devices> ReadDevices(const Fields& fields, std::string_view name, Whole bounds) {
-  Devices devices;
-  const Value* value = fields.Find(name);
-  if (value == nullptr) return devices;
-  const Path path = fields.In(name);
-  TIDEMILL_TRY_VOID(Fields::Of(*value, path));
-  if (value->size() > limits::kDeviceKinds) {
-    return Wrong(path, "has more than " + std::to_string(limits::kDeviceKinds) + " kinds");
-  }
-  for (const auto& [kind, number] : value->get_ref<const Value::object_t&>()) {
-    if (!IsDeviceKind(kind)) {
-      return Wrong(path, Quoted(kind.substr(0, limits::kNameBytes)) +
-                             " is no kind of device; write one such as nvidia.com/gpu");
-    }
-    TIDEMILL_TRY(const std::int64_t count, IntOf(number, Path{&path, kind, 0}, bounds));
-    devices[kind] = static_cast<std::int32_t>(count);
-  }
-  return devices;
 }
 
 Result<void> ReadNeeds(const Fields& spec, ParsedSpec& parsed) {

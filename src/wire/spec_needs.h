@@ -3,6 +3,7 @@
 // For the .cc files of wire only, as is json.h.
 
 #include <chrono>
+#include <cstdint>
 #include <string_view>
 
 #include "base/result.h"
@@ -26,7 +27,7 @@ Result<std::chrono::milliseconds> ReadTime(const Fields& fields, std::string_vie
 Result<void> ReadNeeds(const Fields& spec, ParsedSpec& parsed);
 Result<void> CheckNeeds(const Fields& spec);
 
-// Kinds of devices and how many of each; none if the field is absent.
-Result<Devices> ReadDevices(const Fields& fields, std::string_view name, Whole bounds);
+// Bytes, as a number or as "4GiB"; 0 if the field is absent.
+Result<std::int64_t> ReadSize(const Fields& fields, std::string_view name);
 
 }  // namespace tidemill::json

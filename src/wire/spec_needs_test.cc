@@ -64,6 +64,50 @@ TEST(SpecNeeds, DevicesAreKindsAndNumbers) {
             "resources.devices: has more than 16 kinds");
 }
 
+TEST(SpecNeeds, DevicesMayHaveToBeMoreThanOfAKind) {
+  DeviceCount gpu = 2;
+  gpu.model = "A10G";
+  gpu.memory = std::int64_t{20} << 30;
+  gpu.version = 12002;
+  EXPECT_EQ(JobOf(R"("resources":{"devices":{"g":{"count":2,"model":"A10G","memory":"20GiB",)"
+                  R"("version":"12.2"}}})")
+                .resources.devices,
+            (Devices{{"g", gpu}}));
+  EXPECT_EQ(JobOf(R"("resources":{"devices":{"g":{}}})").resources.devices, (Devices{{"g", 1}}));
+  EXPECT_EQ(WhyNotNeeds(R"({"devices":{"g":{"version":12.2}}})"),
+            "resources.devices.g.version: must be a version in quotes, such as \"12.2\"");
+  EXPECT_EQ(WhyNotNeeds(R"({"devices":{"g":{"model":"a,b"}}})"),
+            "resources.devices.g.model: must be words such as A10G, without commas");
+  EXPECT_NE(WhyNotNeeds(R"({"devices":{"g":{"size":1}}})").find("size"), std::string::npos);
+}
+
+TEST(SpecNeeds, DevicesMayBeAskedForByName) {
+  DeviceCount gpu = 2;
+  gpu.ids = {"0", "GPU-8:1"};
+  EXPECT_EQ(JobOf(R"("resources":{"devices":{"g":{"ids":["0","GPU-8:1"]}}})").resources.devices,
+            (Devices{{"g", gpu}}));
+  EXPECT_EQ(WhyNotNeeds(R"({"devices":{"g":{"count":2,"ids":["0","1"]}}})"), "");
+  EXPECT_EQ(WhyNotNeeds(R"({"devices":{"g":{"count":3,"ids":["0","1"]}}})"),
+            "resources.devices.g: counts more than it names");
+  EXPECT_EQ(WhyNotNeeds(R"({"devices":{"g":{"count":1,"ids":["0","1"]}}})"),
+            "resources.devices: g counts fewer than it names");
+  EXPECT_EQ(WhyNotNeeds(R"({"devices":{"g":{"ids":["0","0"]}}})"),
+            "resources.devices.g.ids: has \"0\" twice");
+  EXPECT_EQ(WhyNotNeeds(R"({"devices":{"g":{"ids":[]}}})"),
+            "resources.devices.g.ids: must name at least one");
+  for (const char* wrong : {"0", "[0]", R"(["a,b"])", R"(["a b"])", R"(["/dev/x"])", R"([""])"}) {
+    EXPECT_NE(WhyNotNeeds(std::string(R"({"devices":{"g":{"ids":)") + wrong + "}}}"), "") << wrong;
+  }
+}
+
+TEST(SpecNeeds, AllDevicesComeWithTheMachine) {
+  const Resources needs = JobOf(R"("resources":{"cpus":2,"devices":{"g":"all"}})").resources;
+  EXPECT_TRUE(WantsWholeMachine(needs));
+  EXPECT_EQ(needs.millicpus, 2000);
+  EXPECT_EQ(needs.devices, (Devices{{"g", 1}, {"machine", 1}}));
+  EXPECT_NE(WhyNotNeeds(R"({"devices":{"g":"some"}})"), "");
+}
+
 TEST(SpecNeeds, RetryRulesAreExitCodes) {
   EXPECT_EQ(WhyNot(R"("retry":3)"), "retry: for how often, write 'retries'");
   EXPECT_EQ(WhyNot(R"("retry":{"on":[0]})"), "retry.on[0]: must be from 1 to 255");

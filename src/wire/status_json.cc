@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "base/limits.h"
-#include "wire/spec_needs.h"
+#include "wire/device_json.h"
 
 namespace tidemill::json {
 
@@ -95,12 +95,6 @@ Result<JobUse> ReadUse(const Fields& fields) {
 
 }  // namespace
 
-std::string DevicesText(const Devices& devices) {
-  std::string out = "{";
-  for (const auto& [kind, count] : devices) AppendNumber(out, kind, count);
-  return out.append("}");
-}
-
 std::string ResourcesText(const Resources& resources) {
   std::string out = "{\"cpus\":" + Cpus(resources.millicpus);
   AppendNumber(out, "memory", resources.memory_bytes);
@@ -130,6 +124,9 @@ std::string StatusText(const MachineStatus& status) {
   std::string out = "{";
   if (!status.engine.empty()) AppendText(out, "engine", ReasonText(status.engine));
   AppendFlag(out, "enforces", status.enforces);
+  if (!status.type.empty()) AppendText(out, "type", CleanText(status.type, limits::kNameBytes));
+  if (!status.zone.empty()) AppendText(out, "zone", CleanText(status.zone, limits::kNameBytes));
+  if (status.spot) AppendFlag(out, "spot", true);
   out.append(",\"jobs\":[");
   const std::size_t jobs = std::min(status.jobs.size(), limits::kJobsPerStatus);
   for (std::size_t i = 0; i < jobs; ++i) {
@@ -148,6 +145,9 @@ Result<std::optional<MachineStatus>> ReadStatus(const Fields& fields) {
   TIDEMILL_TRY(status.engine,
                inner.Text("engine", {.most_bytes = limits::kReasonBytes, .absent = ""}));
   TIDEMILL_TRY(status.enforces, inner.Flag("enforces", false));
+  TIDEMILL_TRY(status.type, inner.Text("type", {.most_bytes = limits::kNameBytes, .absent = ""}));
+  TIDEMILL_TRY(status.zone, inner.Text("zone", {.most_bytes = limits::kNameBytes, .absent = ""}));
+  TIDEMILL_TRY(status.spot, inner.Flag("spot", false));
   TIDEMILL_TRY_VOID(
       ReadEach(inner, "jobs", limits::kJobsPerStatus, [&](const Fields& element) -> Result<void> {
         TIDEMILL_TRY(JobUse use, ReadUse(element));

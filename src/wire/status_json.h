@@ -17,8 +17,6 @@ namespace tidemill::json {
 inline constexpr std::int64_t kMostMillicpus = 1'000'000'000;
 inline constexpr std::int64_t kMostMemory = std::int64_t{1} << 60;
 
-// {"nvidia.com/gpu":2}
-std::string DevicesText(const Devices& devices);
 // {"cpus":1.5,"memory":1024} and "devices" where there are some.
 std::string ResourcesText(const Resources& resources);
 Result<Resources> ReadResources(const Fields& fields, std::string_view name);

@@ -61,8 +61,9 @@ Result<std::string> EditSpec(std::string_view document, const SpecEdits& edits) 
   return spec.dump(-1, ' ', false, Value::error_handler_t::replace);
 }
 
-std::string FormatNewJob(std::string_view key, std::string_view document) {
-  return "{\"key\":" + json::Quoted(key) + ",\"spec\":" + std::string(document) + "}";
+std::string FormatNewJob(std::string_view key, std::string_view document, bool open) {
+  return "{\"key\":" + json::Quoted(key) + (open ? ",\"open\":true" : "") +
+         ",\"spec\":" + std::string(document) + "}";
 }
 
 std::string FormatRange(std::int64_t items) { return "{\"range\":" + std::to_string(items) + "}"; }

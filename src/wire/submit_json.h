@@ -38,7 +38,7 @@ struct SpecEdits {
 Result<std::string> EditSpec(std::string_view document, const SpecEdits& edits);
 
 // POST /v1/jobs
-std::string FormatNewJob(std::string_view key, std::string_view document);
+std::string FormatNewJob(std::string_view key, std::string_view document, bool open = false);
 // PUT .../parts/{number}
 std::string FormatRange(std::int64_t items);
 // POST .../seal

@@ -42,18 +42,19 @@ std::optional<std::string> BareTemplate(const YAML::Node& node) {
 // Writes the nodes out. Aliases are followed, so the limits are on what comes out.
 class Converter {
  public:
-  explicit Converter(YamlText& out) : out_(out) {}
+  Converter(YamlText& out, const YamlLimits& limits) : out_(out), limits_(limits) {}
 
   // `line` is for nodes that have none of their own: those that are not written down.
   Result<void> Write(const YAML::Node& node, const std::string& path, int line, int depth) {
     if (!node.IsNull()) line = node.Mark().line + 1;
-    if (++nodes_ > kYamlNodes) {
-      return AtLine(line, "more than " + std::to_string(kYamlNodes) + " values");
+    if (++nodes_ > limits_.nodes) {
+      return AtLine(line, "more than " + std::to_string(limits_.nodes) + " values");
     }
     if (depth > kYamlDepth) {
       return AtLine(line, "nested deeper than " + std::to_string(kYamlDepth));
     }
-    if (out_.json.size() > kMostJson) return AtLine(line, "too much text through aliases");
+    // As much as all the input could become without aliases: six bytes for a control character.
+    if (out_.json.size() > 6 * limits_.bytes) return AtLine(line, "too much text through aliases");
     out_.lines.try_emplace(path, line);
     switch (node.Type()) {
       case YAML::NodeType::Scalar:
@@ -69,12 +70,15 @@ class Converter {
   }
 
  private:
-  // As much as all the input could become without aliases: six bytes for a control character.
-  static constexpr std::size_t kMostJson = 6 * kYamlBytes;
-
   Result<void> WriteScalar(const YAML::Node& node, int line) {
     const std::string& tag = node.Tag();
     if (tag == "?") {
+      const std::string& word = node.Scalar();
+      const bool is_octal = word.size() > 1 && word.front() == '0' && IsDigits(word);
+      if (is_octal && !limits_.leading_zeros) {
+        return AtLine(line, "the number " + word.substr(0, 20) +
+                                " is octal to some and decimal to others; write 0o... or no zero");
+      }
       auto json = PlainToJson(node.Scalar());
       if (!json) return AtLine(line, json.error().reason);
       out_.json += *json;
@@ -140,6 +144,7 @@ class Converter {
   }
 
   YamlText& out_;
+  const YamlLimits& limits_;
   int nodes_ = 0;
 };
 
@@ -200,16 +205,16 @@ int YamlText::LineOf(std::string_view path) const {
   }
 }
 
-Result<YamlText> ToJson(std::string_view yaml) {
-  if (yaml.size() > kYamlBytes) {
-    return Fail(Code::kInvalid, "more than " + std::to_string(kYamlBytes) + " bytes");
+Result<YamlText> ToJson(std::string_view yaml, const YamlLimits& limits) {
+  if (yaml.size() > limits.bytes) {
+    return Fail(Code::kInvalid, "more than " + std::to_string(limits.bytes) + " bytes");
   }
   const std::size_t bad = FindNotUtf8(yaml);
   if (bad < yaml.size()) return AtLine(LineAt(yaml, bad), "not UTF-8");
   TIDEMILL_TRY(const YAML::Node root, Load(std::string(yaml)));
   YamlText out;
   try {
-    TIDEMILL_TRY_VOID(Converter(out).Write(root, "", 1, 1));
+    TIDEMILL_TRY_VOID(Converter(out, limits).Write(root, "", 1, 1));
   } catch (const YAML::Exception& error) {
     return AtLine(error.mark.line + 1, "not YAML: " + error.msg);
   }

@@ -137,6 +137,27 @@ TEST(Yaml, ATabIsNamed) {
   }
 }
 
+TEST(Yaml, AReaderMaySetOtherLimits) {
+  EXPECT_TRUE(ToJson("a: [1, 2]\n", {.bytes = 10, .nodes = 4}));
+  EXPECT_EQ(ToJson("a: [1, 2]\n", {.bytes = 9}).error().reason, "more than 9 bytes");
+  EXPECT_EQ(ToJson("a: [1, 2]\n", {.nodes = 3}).error().reason, "line 1: more than 3 values");
+  const std::string large = "a: " + std::string(2 * kYamlBytes, 'x');
+  EXPECT_FALSE(ToJson(large));
+  EXPECT_TRUE(ToJson(large, {.bytes = 3 * kYamlBytes}));
+}
+
+TEST(Yaml, ANumberWithAZeroInFrontMayBeRefused) {
+  const auto json = [](std::string_view yaml) {
+    const auto text = ToJson(yaml, {.leading_zeros = false});
+    return text ? text->json : text.error().reason;
+  };
+  EXPECT_EQ(json("a: 1\nb: 0644\n"),
+            "line 2: the number 0644 is octal to some and decimal to others; write 0o... or no "
+            "zero");
+  EXPECT_EQ(json("a: [0, 10, 0.5, 0o644, \"0644\", 0644x]\n"),
+            R"({"a":[0,10,0.5,420,"0644","0644x"]})");
+}
+
 TEST(Yaml, WhatHasNoJsonIsRefusedWithItsLine) {
   EXPECT_EQ(Json("a: 1\nb: 2\na: 3\n"), "error: line 3: 'a' is there twice; first in line 1");
   EXPECT_EQ(Json("a: {b: 1, \"b\": 2}\n"), "error: line 1: 'b' is there twice; first in line 1");

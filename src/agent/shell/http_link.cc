@@ -7,6 +7,7 @@
 #include "wire/job_json.h"
 #include "wire/pin_json.h"
 #include "wire/problem_json.h"
+#include "wire/role_json.h"
 #include "wire/secret_json.h"
 
 namespace tidemill {
@@ -71,13 +72,13 @@ void HttpLink::Ask(HttpCall call, Parse parse, Done<T> done) {
 }
 
 void HttpLink::Join(JoinRequest request, Done<Joined> done) {
-  Ask<Joined>({.method = "POST",
-               .target = "/v1/agents/join",
-               .content_type = kJson,
-               .body = FormatJoinRequest(request),
-               .timeout = kCallTime,
-               .headers = {Bearer(request.join_token)}},
-              ParseJoinAnswer, std::move(done));
+  HttpCall call{.method = "POST",
+                .target = "/v1/agents/join",
+                .content_type = kJson,
+                .body = FormatJoinRequest(request),
+                .timeout = kCallTime};
+  if (!request.proof) call.headers.push_back(Bearer(request.join_token));
+  Ask<Joined>(std::move(call), ParseJoinAnswer, std::move(done));
 }
 
 void HttpLink::Sync(SyncRequest request, Done<SyncResult> done) {
@@ -112,6 +113,10 @@ void HttpLink::FetchJob(const SessionPass& pass, JobId job, Done<Job> done) {
 
 void HttpLink::FetchSecrets(const SessionPass& pass, JobId job, Done<Secrets> done) {
   Ask<Secrets>(CallOf(pass, JobTarget(pass, job, "/secrets")), ParseSecretValues, std::move(done));
+}
+
+void HttpLink::FetchRole(const SessionPass& pass, JobId job, Done<RoleKeys> done) {
+  Ask<RoleKeys>(CallOf(pass, JobTarget(pass, job, "/role")), ParseRoleKeys, std::move(done));
 }
 
 void HttpLink::PinImage(const SessionPass& pass, JobId job, const std::string& digest,

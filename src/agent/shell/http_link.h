@@ -28,6 +28,7 @@ class HttpLink : public ServerLink {
   void FetchItems(const SessionPass& pass, ChunkKey key, Done<std::string> done) override;
   void FetchJob(const SessionPass& pass, JobId job, Done<Job> done) override;
   void FetchSecrets(const SessionPass& pass, JobId job, Done<Secrets> done) override;
+  void FetchRole(const SessionPass& pass, JobId job, Done<RoleKeys> done) override;
   void PinImage(const SessionPass& pass, JobId job, const std::string& digest,
                 Done<std::string> done) override;
 

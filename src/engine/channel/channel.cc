@@ -152,6 +152,11 @@ void Channel::NoMore() {
   SendRuns();
 }
 
+void Channel::UseRole(std::string_view keys) {
+  const auto frame = frame::EncodeRole(keys);
+  if (!broken_ && frame) stream_.Send(*frame);
+}
+
 void Channel::Stop(std::uint64_t number) {
   for (Waiting& run : runs_) {
     if (run.number != number || run.stop) continue;

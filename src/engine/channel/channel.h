@@ -58,6 +58,8 @@ class Channel {
   void Load(const ItemRun& program, const Result<std::vector<std::string>>& argv);
   // Of a loop: no Run follows.
   void NoMore();
+  // See Container. Keys that are too long are left out.
+  void UseRole(std::string_view keys);
   void Stop(std::uint64_t number);
   // Nothing more is wanted: init ends, without waiting for another agent.
   void Quit() { stream_.Send(frame::EncodeQuit()); }

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "engine/channel/process_use.h"
+#include "engine/docker/docker_mounts.h"
 #include "engine/docker/docker_network.h"
 #include "engine/docker/image_words.h"
 #include "engine/docker/spec_label.h"
@@ -63,6 +64,7 @@ class Handle : public Container {
   ~Handle() override { container_->Leave(); }
   void Load(ItemRun program) override { container_->Load(std::move(program)); }
   void NoMore() override { container_->NoMore(); }
+  void UseRole(std::string_view keys) override { container_->UseRole(keys); }
   void Run(ItemRun run) override { container_->Run(std::move(run)); }
   void Stop(std::uint64_t number) override { container_->Stop(number); }
   ContainerUse Use() const override { return container_->Use(); }
@@ -122,17 +124,20 @@ void DockerContainer::Create() {
       UnixListener::Listen(deps_.loop, socket, [this](UnixPeer peer) { OnPeer(std::move(peer)); });
   if (!listener) return Fail(std::move(listener).error());
   listener_ = *std::move(listener);
+  auto way = WayOf(spec_.devices, deps_.abilities);
+  if (!way) return Fail(std::move(way).error());
   name_ = kDockerNamePrefix + folder_;
-  deps_.api.Create(name_, CreateBody(), [self = shared_from_this()](Result<void> created) {
-    if (self->closed_) return;
-    if (!created) return self->Fail(std::move(created).error());
-    self->deps_.departures.AfterThese([self] {
-      if (!self->closed_ && !self->ending_) self->Start();
-    });
-  });
+  deps_.api.Create(name_, CreateBody(*std::move(way)),
+                   [self = shared_from_this()](Result<void> created) {
+                     if (self->closed_) return;
+                     if (!created) return self->Fail(std::move(created).error());
+                     self->deps_.departures.AfterThese([self] {
+                       if (!self->closed_ && !self->ending_) self->Start();
+                     });
+                   });
 }
 
-DockerCreate DockerContainer::CreateBody() const {
+DockerCreate DockerContainer::CreateBody(DeviceWay way) const {
   const std::string path = deps_.folders.PathOf(folder_);
   constexpr std::int64_t kNanoOfMilli = 1'000'000;
   DockerCreate create;
@@ -146,18 +151,21 @@ DockerCreate DockerContainer::CreateBody() const {
   create.mounts = {{deps_.init_path, kInitInside, true},
                    {path + "/run", kRunInside, true},
                    {path + "/scratch", kScratchInside, false}};
-  for (const Mount& mount : spec_.mounts) {
-    create.mounts.push_back({mount.folder, mount.inside, mount.read_only});
-  }
+  for (const Mount& mount : spec_.mounts) create.mounts.push_back(DockerMountOf(mount));
   create.work_folder = spec_.work_folder;
   if (spec_.secret_files) {
     create.command.insert(create.command.end(), {"--secrets", kSecretsInside});
     create.tmpfs = {{kSecretsInside, kSecretsOptions}};
   }
-  create.devices = spec_.devices;
+  create.devices = std::move(way.paths);
+  create.device_requests = std::move(way.requests);
+  create.runtime = std::move(way.runtime);
+  create.env = std::move(way.env);
   std::string devices;
   for (const std::string& each : spec_.devices) devices += (devices.empty() ? "" : " ") + each;
   if (!devices.empty()) create.labels.emplace_back(kDockerDevicesLabel, devices);
+  const std::string volumes = VolumesLabel(spec_.mounts);
+  if (!volumes.empty()) create.labels.emplace_back(kDockerVolumesLabel, volumes);
   create.nano_cpus = spec_.limits.millicpus * kNanoOfMilli;
   create.memory_bytes = spec_.limits.memory_bytes;
   create.shm_bytes = spec_.shm_bytes;
@@ -278,6 +286,10 @@ void DockerContainer::Load(ItemRun program) {
 
 void DockerContainer::NoMore() {
   if (channel_) channel_->NoMore();
+}
+
+void DockerContainer::UseRole(std::string_view keys) {
+  if (channel_) channel_->UseRole(keys);
 }
 
 void DockerContainer::Run(ItemRun run) {

@@ -13,6 +13,7 @@
 #include "engine/channel/greeting.h"
 #include "engine/docker/cgroup_memory.h"
 #include "engine/docker/departures.h"
+#include "engine/docker/device_way.h"
 #include "engine/docker/docker_api.h"
 #include "engine/docker/docker_images.h"
 #include "engine/engine.h"
@@ -26,6 +27,7 @@ inline constexpr char kDockerJobLabel[] = "tidemill.job";
 // The name of a container is this and the name of its folder.
 inline constexpr char kDockerNamePrefix[] = "tidemill-";
 inline constexpr char kDockerDevicesLabel[] = "tidemill.devices";
+inline constexpr char kDockerVolumesLabel[] = "tidemill.volumes";
 
 // What a container needs of its engine, which outlives it or closes it.
 struct DockerDeps {
@@ -36,6 +38,7 @@ struct DockerDeps {
   Departures& departures;
   const std::string& init_path;
   const std::string& agent_id;
+  const DeviceAbilities& abilities;
 };
 
 // One container of the Engine, from the wish for it until nothing of it is left.
@@ -68,6 +71,7 @@ class DockerContainer : public ChannelEvents, public std::enable_shared_from_thi
   std::unique_ptr<Container> Adopt(ContainerEvents& events);
   void Load(ItemRun program);
   void NoMore();
+  void UseRole(std::string_view keys);
   void Run(ItemRun run);
   void Stop(std::uint64_t number);
   ContainerUse Use();
@@ -89,7 +93,7 @@ class DockerContainer : public ChannelEvents, public std::enable_shared_from_thi
  private:
   void Join();
   void Create();
-  DockerCreate CreateBody() const;
+  DockerCreate CreateBody(DeviceWay way) const;
   void Start();
   void Greet();
   void OnPeer(UnixPeer peer);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/docker/docker_engine.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <chrono>
 #include <functional>
@@ -10,6 +12,7 @@
 #include <vector>
 
 #include "engine/channel/folders.h"
+#include "engine/docker/device_way.h"
 #include "engine/docker/docker_api.h"
 #include "engine/docker/docker_container.h"
 #include "engine/docker/docker_images.h"
@@ -35,6 +38,12 @@ struct Unclaimed {
     if (container) container->Leave();
   }
 };
+
+// Where the Engine finds it when it is asked for NVIDIA's devices.
+bool HasNvidiaHook() {
+  return access("/usr/bin/nvidia-container-runtime-hook", X_OK) == 0 ||
+         access("/usr/local/bin/nvidia-container-runtime-hook", X_OK) == 0;
+}
 
 FoundContainer FoundOf(const std::shared_ptr<DockerContainer>& container) {
   const auto unclaimed = std::make_shared<Unclaimed>(container);
@@ -93,7 +102,9 @@ struct DockerEngine::State {
         departures(loop),
         api(loop, options.socket_path),
         images(loop, api, options.registry_role),
-        firewall(loop, {kDockerBridge, options.socket_path, options.nft}) {}
+        firewall(loop, {kDockerBridge, options.socket_path, options.nft}) {
+    abilities.folders = options.cdi_folders;
+  }
 
   bool IsOurs(const std::string& name) const {
     return std::any_of(containers.begin(), containers.end(),
@@ -105,7 +116,7 @@ struct DockerEngine::State {
     std::erase_if(containers, [container](const auto& each) { return each.get() == container; });
   }
   DockerDeps Deps() {
-    return {loop, api, images, folders, departures, options.init_path, options.agent_id};
+    return {loop, api, images, folders, departures, options.init_path, options.agent_id, abilities};
   }
 
   void Sweep(Sweeper::Done done) { std::make_shared<Sweeper>(*this, std::move(done))->Look(); }
@@ -131,7 +142,7 @@ struct DockerEngine::State {
     loop.Cancel(shut_timer);
     shut_timer = loop.After(options.shut_every, [this] {
       api.Info([this](const Result<DockerInfo>& info) {
-        if (info) docker = *info;
+        if (info) abilities.info = *info;
         Shut([this] { ShutLater(); });
       });
     });
@@ -140,10 +151,14 @@ struct DockerEngine::State {
   // Why the network of containers is not known to be shut; empty: it is.
   std::string open() const { return network_trouble.empty() ? firewall.open() : network_trouble; }
 
-  // Why this machine may not run containers under such a policy; empty: it may. The next Recover
-  // looks again, so whoever mends it need not restart anything of ours.
+  // Why this machine may not run such containers; empty: it may. The next Recover looks again, so
+  // whoever mends it need not restart anything of ours.
+  std::string Refuses(const ContainerSpec& spec) const {
+    const auto way = WayOf(spec.devices, abilities);
+    return way ? Refuses(spec.policy) : way.error().reason;
+  }
   std::string Refuses(const ContainerPolicy& policy) const {
-    if (policy.user_namespace && !docker.remaps_users) {
+    if (policy.user_namespace && !abilities.info.remaps_users) {
       return "the pool wants containers whose root is nobody on the machine, and this Docker "
              "Engine does not remap users: put \"userns-remap\": \"default\" into "
              "/etc/docker/daemon.json and restart it";
@@ -162,7 +177,7 @@ struct DockerEngine::State {
   DockerApi api;
   DockerImages images;
   Firewall firewall;
-  DockerInfo docker;
+  DeviceAbilities abilities;
   std::string network_trouble = "nobody has looked yet";
   std::set<std::shared_ptr<DockerContainer>> containers;
   TimerId sweep_timer = TimerId::kNone;
@@ -270,7 +285,9 @@ void DockerEngine::Recover(Done<EngineInfo> done) {
     if (!version->runc.empty()) info.runtime = "runc " + version->runc;
     state->api.Info([state, done, info](const Result<DockerInfo>& docker) {
       if (!docker) return done(tl::unexpected(docker.error()));
-      state->docker = *docker;
+      state->abilities.engine = info.name;
+      state->abilities.info = *docker;
+      state->abilities.nvidia_hook = HasNvidiaHook();
       state->Shut([state, done, info] {
         state->ShutLater();
         state->Find([state, done, info](std::vector<FoundContainer> found) {
@@ -299,7 +316,7 @@ void DockerEngine::Fetch(const ContainerSpec& spec, Done<std::string> done) {
 void DockerEngine::Open(const ContainerSpec& spec, ContainerEvents& events,
                         Done<std::unique_ptr<Container>> done) {
   State* const state = state_.get();
-  if (const std::string why = state->Refuses(spec.policy); !why.empty()) {
+  if (const std::string why = state->Refuses(spec); !why.empty()) {
     state->loop.After(Duration::zero(),
                       [done = std::move(done), why, alive = std::weak_ptr<char>(state->alive)] {
                         if (!alive.expired()) done(Fail(Code::kUnavailable, why));
@@ -314,6 +331,12 @@ void DockerEngine::Open(const ContainerSpec& spec, ContainerEvents& events,
 
 std::string DockerEngine::PullState(const std::string& image) const {
   return state_->images.PullState(image);
+}
+
+std::string DockerEngine::DeviceTrouble(const std::string& device) const {
+  if (state_->abilities.engine.empty()) return "";  // nobody has asked it yet
+  const auto way = WayOf({device}, state_->abilities);
+  return way ? "" : way.error().reason;
 }
 
 std::size_t DockerEngine::containers() const { return state_->containers.size(); }

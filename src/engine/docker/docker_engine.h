@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "engine/docker/registry_role.h"
 #include "engine/engine.h"
@@ -21,6 +22,8 @@ struct DockerEngineOptions {
   std::string nft = {};  // the program that sets firewall rules; empty: it is looked for
   // Somebody who flushes the machine's rules leaves metadata open for no longer than this.
   std::chrono::seconds shut_every{60};
+  // Where the specs stand that CDI names among the devices are from.
+  std::vector<std::string> cdi_folders = {};
   // Asked for pulls of jobs that name no login; null: nobody is.
   RegistryRole registry_role = {};
 };
@@ -40,6 +43,7 @@ class DockerEngine : public Engine {
   void Open(const ContainerSpec& spec, ContainerEvents& events,
             Done<std::unique_ptr<Container>> done) override;
   std::string PullState(const std::string& image) const override;
+  std::string DeviceTrouble(const std::string& device) const override;
   bool mounts() const override { return true; }
   std::size_t containers() const override;
   std::string open_network() const override;

@@ -127,6 +127,14 @@ TEST(StartError, BlamesTheImageOnlyForWhatIsItsOwn) {
   EXPECT_EQ(StartError(500, "unable to find user x: no matching entries").code, Code::kInvalid);
   EXPECT_EQ(StartError(400, "whatever").code, Code::kInvalid);
   EXPECT_EQ(StartError(500, "no space left on device").code, Code::kUnavailable);
+  // A device that has gone since it was looked at.
+  for (const char* gone :
+       {"OCI runtime create failed: tidemill-runtime: a.b/c=0: the device node /dev/x is not there",
+        "could not select device driver \"nvidia\" with capabilities: [[gpu]]",
+        "CDI device injection failed: unresolvable CDI devices a.b/c=0",
+        "error gathering device information while adding custom device \"/dev/x\""}) {
+    EXPECT_EQ(StartError(400, gone).code, Code::kUnavailable) << gone;
+  }
 }
 
 TEST(NegotiateApi, SpeaksNoNewerVersionThanItKnowsAndRefusesOldOnes) {

@@ -21,8 +21,7 @@
 namespace tidemill {
 namespace {
 
-constexpr ContainerPolicy kStrict{
-    .no_capabilities = true, .read_only_root = true, .no_network = true};
+const ContainerPolicy kStrict{.no_capabilities = true, .read_only_root = true, .no_network = true};
 
 // Of the machine, for a container to find: a file, shared memory, a socket without a path.
 class Bait {

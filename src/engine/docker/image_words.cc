@@ -126,8 +126,11 @@ Error StartError(int status, std::string_view message) {
   const bool is_theirs =
       Contains(text, {"unable to find user", "unable to find group", "exec format error",
                       "minimum memory limit", "range of cpus", "invalid user"});
-  // What we mount is this machine's business, and other machines may do better.
-  const bool is_ours = Contains(text, {"mount", "bind source path"});
+  // What we mount, and the devices that we give, are this machine's business, and other machines
+  // may do better.
+  const bool is_ours =
+      Contains(text, {"mount", "bind source path", "tidemill-runtime:", "cdi device",
+                      "gathering device information", "device driver"});
   const bool is_for_good = is_theirs || (status == 400 && !is_ours);
   const Code code = is_for_good ? Code::kInvalid : Code::kUnavailable;
   return {code, "the container does not start: " + std::string(message)};

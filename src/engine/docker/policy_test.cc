@@ -6,8 +6,7 @@
 namespace tidemill {
 namespace {
 
-constexpr ContainerPolicy kStrict{
-    .no_capabilities = true, .read_only_root = true, .no_network = true};
+const ContainerPolicy kStrict{.no_capabilities = true, .read_only_root = true, .no_network = true};
 
 class PolicyTest : public DockerTest {
  protected:

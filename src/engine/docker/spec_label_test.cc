@@ -15,7 +15,7 @@ TEST(SpecLabel, ComesBackAsItWas) {
   spec.policy = {.no_capabilities = true, .firewall = true};
   spec.secret_files = true;
   spec.loop = true;
-  spec.devices = {"/dev/a", "/dev/b"};
+  spec.devices = {"/dev/a", "nvidia.com/gpu=GPU-1:2", "example.com/accel_x=a.b"};
   const auto again = ParseSpecLabel(FormatSpecLabel(spec));
   ASSERT_TRUE(again);
   EXPECT_EQ(again->job, spec.job);

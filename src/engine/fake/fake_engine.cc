@@ -34,6 +34,10 @@ class FakeEngine::FakeContainer : public Container {
     if (is_idle) BeginNext();
   }
 
+  void UseRole(std::string_view keys) override {
+    if (state_->play.on_role) state_->play.on_role(keys);
+  }
+
   void NoMore() override {
     no_more_ = true;
     EndIfOver();
@@ -198,6 +202,12 @@ std::size_t FakeEngine::containers() const { return state_->opening + state_->co
 void FakeEngine::Fetch(const ContainerSpec& spec, Done<std::string> done) {
   done(state_->play.digest(spec.image));
 }
+
+std::string FakeEngine::DeviceTrouble(const std::string& device) const {
+  return state_->play.device_trouble(device);
+}
+
+bool FakeEngine::mounts() const { return state_->play.mounts; }
 
 std::string FakeEngine::PullState(const std::string& image) const {
   return state_->play.pull_state(image);

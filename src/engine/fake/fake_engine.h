@@ -44,11 +44,16 @@ class FakeEngine : public Engine {
     std::function<std::string(const std::string&)> digest = [](const std::string&) {
       return std::string();
     };
+    std::function<void(std::string_view)> on_role = {};  // what a container is told of its role
     std::function<std::string()> open_network = [] { return std::string(); };
     std::function<std::string(const std::string&)> pull_state = [](const std::string&) {
       return std::string();
     };
+    std::function<std::string(const std::string&)> device_trouble = [](const std::string&) {
+      return std::string();
+    };
     std::vector<FakeFound> found = {};
+    bool mounts = false;
     Duration opening = std::chrono::milliseconds(300);
     // Between the end of a container and OnGone.
     Duration explaining = std::chrono::milliseconds(100);
@@ -64,6 +69,8 @@ class FakeEngine : public Engine {
   void Open(const ContainerSpec& spec, ContainerEvents& events,
             Done<std::unique_ptr<Container>> done) override;
   std::string PullState(const std::string& image) const override;
+  std::string DeviceTrouble(const std::string& device) const override;
+  bool mounts() const override;
   std::size_t containers() const override;
   std::string open_network() const override;
 

@@ -71,6 +71,9 @@ class Box : public ChannelEvents, public std::enable_shared_from_this<Box> {
   void NoMore() {
     if (channel_) channel_->NoMore();
   }
+  void UseRole(std::string_view keys) {
+    if (channel_) channel_->UseRole(keys);
+  }
   void Run(const ItemRun& run) {
     if (channel_ && is_loop_) return channel_->Run(run, std::vector<std::string>{});
     if (channel_) channel_->Run(WithScratch(run), PlainArgv(run));
@@ -145,6 +148,7 @@ class ProcessContainer : public Container {
   ~ProcessContainer() override { box_->Leave(); }
   void Load(ItemRun program) override { box_->Load(program); }
   void NoMore() override { box_->NoMore(); }
+  void UseRole(std::string_view keys) override { box_->UseRole(keys); }
   void Run(ItemRun run) override { box_->Run(run); }
   void Stop(std::uint64_t number) override { box_->Stop(number); }
   ContainerUse Use() const override { return box_->Use(); }

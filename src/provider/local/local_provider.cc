@@ -45,6 +45,15 @@ void LocalProvider::Run(Call<T> call) {
   });
 }
 
+// A machine's options are read when it is made, and its folder is made with it.
+void LocalProvider::Prepare(const PoolSettings& /*pool*/, std::function<void(Result<void>)> done) {
+  Run<void>({[](const LocalOptions&) { return Result<void>(); }, std::move(done), loop_.Now()});
+}
+
+void LocalProvider::Remove(const PoolSettings& pool, std::function<void(Result<void>)> done) {
+  Prepare(pool, std::move(done));
+}
+
 void LocalProvider::Make(const PoolSettings& pool, std::vector<MachineOrder> machines,
                          std::function<void(Result<Refused>)> done) {
   Run<Refused>(

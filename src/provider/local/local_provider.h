@@ -22,6 +22,8 @@ class LocalProvider : public Provider {
   // Leaves all machines as they are. What is under way is still done, but not answered.
   ~LocalProvider() override = default;
 
+  void Prepare(const PoolSettings& pool, std::function<void(Result<void>)> done) override;
+  void Remove(const PoolSettings& pool, std::function<void(Result<void>)> done) override;
   void Make(const PoolSettings& pool, std::vector<MachineOrder> machines,
             std::function<void(Result<Refused>)> done) override;
   void End(const PoolSettings& pool, std::vector<std::string> names,

@@ -96,7 +96,7 @@ TEST_F(LocalProviderTest, AnAgentGetsItsFlagsAndNothingElse) {
   EXPECT_NE(log.find("begin --server http://127.0.0.1:1 --ca /etc/ca.pem --state " + path +
                      "/state --join-token-file " + path +
                      "/join.token --machine spot-1 --cpus 1.500 --memory 268435456 "
-                     "--engine process --cache 1GiB --files /data\n"),
+                     "--engine process --no-cdi --cache 1GiB --files /data\n"),
             std::string::npos)
       << log;
   EXPECT_NE(log.find("600 join.token\n"), std::string::npos) << log;

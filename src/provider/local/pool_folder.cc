@@ -159,6 +159,8 @@ std::vector<std::string> PoolFolder::CommandOf(const PoolSettings& pool, const L
   if (shape.millicpus > 0) add("--cpus", CpusText(shape.millicpus));
   if (shape.memory_bytes > 0) add("--memory", std::to_string(shape.memory_bytes));
   if (!local.engine.empty()) add("--engine", local.engine);
+  // Each of them would take all devices for its own.
+  command.emplace_back("--no-cdi");
   command.insert(command.end(), options_->args.begin(), options_->args.end());
   command.insert(command.end(), local.args.begin(), local.args.end());
   return command;

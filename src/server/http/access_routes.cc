@@ -28,6 +28,16 @@ void PutProject(ApiState& state, Call call) {
       [](const Project& project) { return JsonAnswer(FormatProject(project)); });
 }
 
+void SetCloudRoles(ApiState& state, Call call) {
+  const auto roles = ParseProjectRoles(call.request.body);
+  if (!roles) return call.respond(ProblemAnswer(roles.error()));
+  const std::string name = call.names[0];
+  AskAccess<Project>(
+      state, std::move(call),
+      [name, roles = *roles](AccessStore& store) { return store.SetCloudRoles(name, roles); },
+      [](const Project& project) { return JsonAnswer(FormatProject(project)); });
+}
+
 void ListProjects(ApiState& state, Call call) {
   const auto page = ReadPageAsked(call.request.query);
   if (!page) return call.respond(ProblemAnswer(page.error()));
@@ -69,6 +79,8 @@ void AddAccessRoutes(Router& router, ApiState& state) {
   const Body body{.json_bytes = kJsonBytes, .may_be_absent = true};
   router.Put("/v1/projects/{project}", Needs::kServerAdmin, body,
              [&state](Call call) { PutProject(state, std::move(call)); });
+  router.Put("/v1/projects/{project}/cloud-roles", Needs::kServerAdmin, {.json_bytes = kJsonBytes},
+             [&state](Call call) { SetCloudRoles(state, std::move(call)); });
   router.Get("/v1/projects", Needs::kServerAdmin,
              [&state](Call call) { ListProjects(state, std::move(call)); });
   router.Get("/v1/audit", Needs::kAdmin,

@@ -23,26 +23,47 @@ using std::chrono::milliseconds;
 
 constexpr std::int64_t kWaitMs = 25'000;
 
-void Join(ApiState& state, Call call) {
-  auto request = ParseJoinRequest(call.request.body);
-  if (!request) return call.respond(ProblemAnswer(request.error()));
-  request->join_token = call.token;
-  request->address = call.request.address;
+// In its turn: with its token, or as what it has proven to be.
+void JoinNow(ApiState& state, Call call, JoinRequest request, std::optional<ProvenMachine> proven) {
   state.agents.Pass<Joined>(
       call.request.peer,
-      [&state, request = *std::move(request)](Reply<Joined> done) {
-        state.server.Join(
-            request, [&state, request, done = std::move(done)](Result<Joined> joined) {
-              if (!joined && joined.error().code == Code::kNobody) {
-                state.log.Warn("join.refused",
-                               {{"machine", request.machine}, {"address", request.address}});
-              }
-              done(std::move(joined));
-            });
+      [&state, request = std::move(request), proven = std::move(proven)](Reply<Joined> done) {
+        Reply<Joined> told = [&state, machine = request.machine, address = request.address,
+                              done = std::move(done)](Result<Joined> joined) {
+          if (!joined && joined.error().code == Code::kNobody) {
+            state.log.Warn("join.refused", {{"machine", machine}, {"address", address}});
+          }
+          done(std::move(joined));
+        };
+        if (proven) return state.server.JoinProven(request, *proven, std::move(told));
+        state.server.Join(request, std::move(told));
       },
       AnswerWith<Joined>(state.log, std::move(call.respond), [](const Joined& joined) {
         return JsonAnswer(FormatJoinAnswer(joined));
       }));
+}
+
+void Join(ApiState& state, Call call) {
+  auto request = ParseJoinRequest(call.request.body);
+  if (call.token.empty() && (!request || !request->proof)) {
+    return call.respond(
+        ProblemAnswer(Error{Code::kNobody, "this call needs a join token, or a proof"}));
+  }
+  if (!request) return call.respond(ProblemAnswer(request.error()));
+  request->join_token = call.token;
+  request->address = call.request.address;
+  if (!call.token.empty()) return JoinNow(state, std::move(call), *std::move(request), {});
+  const MachineProof proof = *request->proof;
+  const auto held = std::make_shared<Call>(std::move(call));
+  state.guard.Prove(
+      proof, held->request.address,
+      [&state, held, request = *std::move(request)](const Result<ProvenMachine>& proven) {
+        if (proven) return JoinNow(state, std::move(*held), request, *proven);
+        state.log.Warn("join.refused", {{"machine", request.machine},
+                                        {"address", request.address},
+                                        {"reason", proven.error().reason}});
+        held->respond(ProblemAnswer(ForStrangers(proven.error())));
+      });
 }
 
 // Not through the gate: the exchange has a bound of its own.

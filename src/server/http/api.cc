@@ -40,10 +40,12 @@ Api::Api(Server& server, SettingsStore& settings, Random& random, Log& log, ApiO
   AddAccessRoutes(router_, state_);
   AddWhyRoutes(router_, state_);
   AddCostRoutes(router_, state_);
+  AddNotifyRoutes(router_, state_);
   AddPoolRoutes(router_, state_);
   AddQueueRoutes(router_, state_);
   AddSpecRoutes(router_, state_);
   AddSecretRoutes(router_, state_);
+  AddRoleRoutes(router_, state_);
   AddTokenRoutes(router_, state_);
   AddHealthRoutes(router_, state_);
 }

@@ -20,6 +20,7 @@
 #include "server/http/router.h"
 #include "server/outlook.h"
 #include "server/server.h"
+#include "store/notify_store.h"
 #include "store/settings_store.h"
 
 namespace tidemill {
@@ -33,6 +34,10 @@ struct ApiOptions {
   // nobody does.
   std::function<void(const ImageName&, std::optional<RegistryLogin>, Reply<std::string>)>
       find_digest = {};
+  // What the image of a digest says of itself, as Registries::ReadConfig does; null: nobody does.
+  std::function<void(const ImageName&, const std::string& digest, std::optional<RegistryLogin>,
+                     Reply<ImageConfig>)>
+      read_config = {};
   // The deployment's own object store, and where in it everything is; null and empty: there is
   // none.
   ObjectStores* objects = nullptr;
@@ -40,6 +45,9 @@ struct ApiOptions {
   Worker* logs_worker = nullptr;  // unpacks and searches logs; there if `objects` is
   // Each has some frames of logs in memory.
   Gate::Limits logs = {.under_way = 4, .waiting = 100};
+  NotifyStore* notify = nullptr;  // null: nobody is told of jobs
+  // Whether a spec's `notify` may be called from here, as far as it shows; null: nobody asks.
+  std::function<Result<void>(const std::string& document)> may_notify = {};
   std::function<std::size_t()> connections = [] { return std::size_t{0}; };  // for the metrics
 };
 
@@ -90,10 +98,12 @@ void AddBlobRoutes(Router& router, ApiState& state);
 void AddAccessRoutes(Router& router, ApiState& state);
 void AddWhyRoutes(Router& router, ApiState& state);
 void AddCostRoutes(Router& router, ApiState& state);
+void AddNotifyRoutes(Router& router, ApiState& state);
 void AddPoolRoutes(Router& router, ApiState& state);
 void AddQueueRoutes(Router& router, ApiState& state);
 void AddSpecRoutes(Router& router, ApiState& state);
 void AddSecretRoutes(Router& router, ApiState& state);
+void AddRoleRoutes(Router& router, ApiState& state);
 void AddTokenRoutes(Router& router, ApiState& state);
 void AddHealthRoutes(Router& router, ApiState& state);
 

@@ -77,6 +77,8 @@ std::string ScopeOf(const Call& call) {
 void Guard::Admit(Needs needs, std::string action, Call call, Router::Route route) {
   if (needs == Needs::kNothing) return route(std::move(call));
   const auto shown = TokenOf(call.request);
+  // Whoever joins may bring a proof in its place.
+  if (!shown && needs == Needs::kJoinToken) return route(std::move(call));
   if (!shown) return call.respond(NobodyAnswer("this call needs a token; see: tidemill login"));
   call.token = shown->secret;
   if (needs == Needs::kJoinToken || needs == Needs::kSessionToken) {
@@ -102,6 +104,19 @@ void Guard::AdmitAgent(Needs needs, Call call, const Router::Route& route) {
   const bool fits = is_session || (needs == Needs::kJoinToken && IsToken(kJoinPrefix, call.token));
   if (!fits) return call.respond(NobodyAnswer("this call is an agent's, and needs its token"));
   route(std::move(call));
+}
+
+void Guard::Prove(MachineProof proof, const std::string& address, Reply<ProvenMachine> reply) {
+  if (!wrong_.Has(address, kWrongTokens, server_.deps().loop.Now())) {
+    return reply(Fail(Code::kExhausted, "too many wrong proofs came from your address"));
+  }
+  server_.Prove(std::move(proof),
+                [this, address, reply = std::move(reply)](Result<ProvenMachine> proven) {
+                  if (!proven && proven.error().code == Code::kNobody) {
+                    wrong_.Take(address, kWrongTokens, server_.deps().loop.Now());
+                  }
+                  reply(std::move(proven));
+                });
 }
 
 void Guard::Identify(const std::string& secret, const std::string& address,

@@ -29,6 +29,10 @@ class Guard {
   void Identify(const std::string& secret, const std::string& address,
                 const std::shared_ptr<HttpPeer>& peer, Reply<Caller> reply);
 
+  // For a proof that came in a token's place; as Identify. Holds no turn meanwhile: whom it is
+  // compared with may be slow.
+  void Prove(MachineProof proof, const std::string& address, Reply<ProvenMachine> reply);
+
  private:
   void AdmitAgent(Needs needs, Call call, const Router::Route& route);
   // The caller is known.
@@ -43,7 +47,7 @@ class Guard {
   Gate& gate_;
   Log& log_;
   Rates rates_;                 // of tokens and projects
-  Rates wrong_;                 // of addresses that wrong tokens came from
+  Rates wrong_;                 // of addresses that wrong tokens or proofs came from
   std::set<std::string> good_;  // hashes of tokens that were good lately
 };
 

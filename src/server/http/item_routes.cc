@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The items of a job, as people and agents read them.
+// The items of a job, as people read them, and as they add to them.
 #include <cstdint>
 #include <utility>
 
@@ -10,6 +10,7 @@
 #include "server/http/chunk_answer.h"
 #include "server/http/query.h"
 #include "server/http/with_job.h"
+#include "wire/arrival_json.h"
 #include "wire/item_json.h"
 #include "wire/stats_json.h"
 
@@ -79,10 +80,49 @@ void ChunkBody(ApiState& state, JobId job, Call call) {
       }));
 }
 
+Result<ArrivingItems> ReadArriving(Call& call) {
+  TIDEMILL_TRY(const Query query, Query::Of(call.request.query, {"key"}));
+  ArrivingItems items;
+  if (const std::string* key = query.Find("key")) {
+    if (!call.is_text) {
+      return Fail(Code::kInvalid, "key: is of a list as text; entries have their own 'once'");
+    }
+    if (key->empty() || key->size() > kItemsKeyBytes) {
+      return Fail(Code::kInvalid,
+                  "key: must have 1 to " + std::to_string(kItemsKeyBytes) + " bytes");
+    }
+    items.key = *key;
+  }
+  if (call.is_text) {
+    items.text = std::move(call.request.body);
+    return items;
+  }
+  TIDEMILL_TRY(std::vector<Arrival> arrivals, ParseArrivals(call.request.body));
+  for (Arrival& arrival : arrivals) {
+    items.entries.push_back({std::move(arrival.item), std::move(arrival.once)});
+  }
+  return items;
+}
+
+void AddItems(ApiState& state, JobId job, Call call) {
+  auto items = ReadArriving(call);
+  if (!items) return call.respond(ProblemAnswer(items.error()));
+  state.people.Pass<Added>(
+      call.request.peer,
+      [&state, job, items = *std::move(items)](Reply<Added> done) mutable {
+        state.server.jobs().AddItems(job, std::move(items), std::move(done));
+      },
+      AnswerWith<Added>(state.log, std::move(call.respond), [](const Added& added) {
+        return JsonAnswer(FormatAdded({added.job, added.first, added.added, added.known}));
+      }));
+}
+
 }  // namespace
 
 void AddItemRoutes(Router& router, ApiState& state) {
+  const Body list{.json_bytes = limits::kPartBytes, .text_bytes = limits::kPartBytes};
   router.Get("/v1/jobs/{job}/items", Needs::kViewer, WithJob(state, Items));
+  router.Post("/v1/jobs/{job}/items", Needs::kSubmitter, list, WithJob(state, AddItems));
   router.Get("/v1/jobs/{job}/stats", Needs::kViewer, WithJob(state, Stats));
   router.Get("/v1/jobs/{job}/chunks/{chunk}/items", Needs::kViewer, WithJob(state, ChunkBody));
 }

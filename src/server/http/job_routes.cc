@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/limits.h"
+#include "model/image_needs.h"
 #include "model/job.h"
 #include "server/http/answer.h"
 #include "server/http/api.h"
@@ -55,11 +56,13 @@ void MakeJob(ApiState& state, NewJob job, std::string note, const std::shared_pt
 void PinAndMake(ApiState& state, NewJob job, const std::shared_ptr<HttpPeer>& peer,
                 HttpRespond respond) {
   const std::string project = job.project;
-  const std::string document = job.spec.document;
+  const JobSpec spec = job.spec;
   FindPinning(
-      state, peer, project, document,
+      state, peer, project, spec,
       [&state, job = std::move(job), peer, respond = std::move(respond)](Pinning pinning) mutable {
         job.image_digest = std::move(pinning.digest);
+        Devices& devices = job.spec.resources.devices;
+        devices = WithImageNeeds(std::move(devices), pinning.config);
         MakeJob(state, std::move(job), std::move(pinning.note), peer, std::move(respond));
       });
 }
@@ -75,6 +78,10 @@ void Create(ApiState& state, Call call) {
     job = Fail(Code::kInvalid,
                "spec.checkpoint: this deployment keeps no checkpoints: give its servers an object "
                "store, with --objects");
+  }
+  if (job && state.options.may_notify) {
+    const auto checked = state.options.may_notify(job->spec.document);
+    if (!checked) job = tl::unexpected(checked.error());
   }
   if (!job) return call.respond(ProblemAnswer(job.error()));
   job->project = call.project;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/limits.h"
+#include "model/cloud_role.h"
 #include "wire/nearest.h"
 #include "wire/spec_json.h"
 
@@ -42,17 +43,38 @@ Result<void> CheckAfter(Store& store, const std::string& project, const std::str
                                   std::to_string(asked->id.number) + " is " + PublicId(*job));
 }
 
+Result<void> CheckRole(AccessStore& access, const std::string& project, const std::string& role) {
+  const Result<void> may = MayHaveRole(access, project, role);
+  if (may || may.error().code != Code::kInvalid) return may;
+  return Fail(Code::kInvalid, "spec.role: " + may.error().reason);
+}
+
 }  // namespace
+
+Result<void> MayHaveRole(AccessStore& access, const std::string& project, const std::string& role) {
+  if (role.empty()) return {};
+  TIDEMILL_TRY(const Project found, access.FindProject(project));
+  if (MatchesAny(found.cloud_roles, role)) return {};
+  return Fail(Code::kInvalid,
+              "project " + project + " may not have " + role +
+                  "; an admin for all projects can let it, naming all that it is to "
+                  "have: tidemill project set " +
+                  project + " --cloud-role " + role);
+}
 
 void CheckWishes(ApiState& state, const NewJob& job, const std::shared_ptr<HttpPeer>& peer,
                  Reply<void> reply) {
   const std::string& queue = job.spec.wishes.queue;
-  if ((queue.empty() || queue == kDefaultQueue) && job.spec.wishes.after.empty()) return reply({});
   auto parsed = ParseSpec(job.spec.document);
   if (!parsed) return reply(tl::unexpected(parsed.error()));
-  const auto check = [&settings = state.settings, project = job.project, queue,
+  const bool asks_nothing = (queue.empty() || queue == kDefaultQueue) && parsed->after.empty() &&
+                            parsed->run.role.empty();
+  if (asks_nothing) return reply({});
+  const auto check = [&settings = state.settings, &access = state.server.deps().access,
+                      project = job.project, queue, role = parsed->run.role,
                       after = std::move(parsed->after)](Store& store) -> Result<void> {
     TIDEMILL_TRY_VOID(CheckQueue(settings, project, queue));
+    TIDEMILL_TRY_VOID(CheckRole(access, project, role));
     for (std::size_t i = 0; i < after.size(); ++i) {
       TIDEMILL_TRY_VOID(CheckAfter(store, project, after[i], i));
     }

@@ -6,30 +6,43 @@
 #include <utility>
 
 #include "base/limits.h"
+#include "model/places.h"
 #include "server/chunk_walk.h"
 #include "server/outcomes.h"
 
 namespace tidemill {
 namespace {
 
-// Chunks at once, if the item is not in the first that is tried.
-constexpr int kChunksAtOnce = 64;
+tl::unexpected<Error> NoSuchItem(const Job& job, std::int64_t item) {
+  const std::string number = std::to_string(item);
+  if (item >= job.items) return Fail(Code::kNotFound, "the job has no item " + number);
+  return Fail(Code::kNotFound, "item " + number + " is packed away: its record is in " +
+                                   JobPlace("", job).substr(1) + "ledger/ of the object store");
+}
 
-// No chunk has more items than the limit, so the item's is this one or a later.
-Result<Chunk> FindChunk(Store& store, JobId job, std::int64_t item) {
-  ChunkFilter filter{
-      .from = static_cast<std::int32_t>(item / limits::kItemsPerChunk), .state = {}, .limit = 1};
-  while (true) {
-    TIDEMILL_TRY(const std::vector<Chunk> chunks, store.ListChunks(job, filter));
-    for (const Chunk& chunk : chunks) {
-      if (item >= chunk.first_item && item < chunk.first_item + chunk.length()) return chunk;
+// No chunk has more items than the limit, so the item's is this one or a later; most often this
+// one. Numbers of chunks that are packed away are skipped.
+Result<Chunk> FindChunk(Store& store, const Job& job, std::int64_t item) {
+  auto low =
+      static_cast<std::int32_t>(std::min<std::int64_t>(item / limits::kItemsPerChunk, job.chunks));
+  std::int32_t high = job.chunks;
+  for (std::int32_t next = low; low < high; next = low + (high - low) / 2) {
+    TIDEMILL_TRY(const std::vector<Chunk> chunks,
+                 store.ListChunks(job.id, {.from = next, .state = {}, .limit = 1}));
+    if (chunks.empty() || chunks[0].first_item > item) {
+      high = next;
+    } else if (item < chunks[0].first_item + chunks[0].length()) {
+      return chunks[0];
+    } else {
+      low = chunks[0].key.chunk + 1;
     }
-    if (static_cast<int>(chunks.size()) < filter.limit || chunks.back().first_item > item) {
-      return Fail(Code::kNotFound, "the job has no item " + std::to_string(item));
-    }
-    filter.from = chunks.back().key.chunk + 1;
-    filter.limit = kChunksAtOnce;
   }
+  return NoSuchItem(job, item);
+}
+
+// One that was cancelled has none.
+bool HasOutcome(ItemState state) {
+  return state == ItemState::kSucceeded || state == ItemState::kFailed;
 }
 
 auto AgeOf(const Outcome& outcome) {
@@ -41,7 +54,7 @@ auto AgeOf(const Outcome& outcome) {
 Result<LogLead> FindLogLead(Store& store, JobId job, std::int64_t item) {
   LogLead lead;
   TIDEMILL_TRY(lead.job, store.FindJob(job));
-  TIDEMILL_TRY(const Chunk chunk, FindChunk(store, job, item));
+  TIDEMILL_TRY(const Chunk chunk, FindChunk(store, lead.job, item));
   const int offset = static_cast<int>(item - chunk.first_item);
   lead.state = StateOf(chunk, offset);
   lead.was_lost = chunk.lost1.Get(offset) || chunk.suspect.Get(offset);
@@ -64,7 +77,12 @@ LogChoice ChooseLog(const LogLead& lead, const LogWish& wish) {
   }
   // One that runs, or ran on a machine that is lost, is in no outcome.
   const bool may_be_newer = lead.state == ItemState::kRunning || lead.was_lost;
-  if (found == nullptr || (may_be_newer && (!wish.attempt || !wish.round))) return choice;
+  if (found == nullptr) return choice;
+  if (may_be_newer && (!wish.attempt || !wish.round)) {
+    // Of one that is over, the newest outcome is what it ended with, wherever it was lost before.
+    choice.has_end = HasOutcome(lead.state) && !found->log.empty();
+    return choice;
+  }
   choice.round = found->round;
   choice.attempt = found->attempt;
   choice.has_end = !found->log.empty();

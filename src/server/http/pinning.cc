@@ -4,19 +4,41 @@
 #include <utility>
 
 #include "base/limits.h"
+#include "model/image_needs.h"
 #include "server/http/answer.h"
-#include "server/http/secrets.h"
+#include "server/secrets.h"
 #include "wire/spec_json.h"
 
 namespace tidemill {
 namespace {
 
-void AskRegistry(ApiState& state, const ImageName& name, std::optional<RegistryLogin> login,
-                 std::function<void(Pinning)> done) {
-  state.options.find_digest(name, std::move(login),
-                            [done = std::move(done)](Result<std::string> digest) {
-                              if (digest) return done({.digest = *std::move(digest)});
-                              done({.note = NoteOf(digest.error())});
+// One question to a registry, or two.
+struct Asking {
+  ImageQuestion question;
+  std::optional<RegistryLogin> login;
+  bool config = false;  // what the image says of itself is wanted too
+};
+
+void AskConfig(ApiState& state, const Asking& asking, Pinning pinning,
+               std::function<void(Pinning)> done) {
+  if (!asking.config) return done(std::move(pinning));
+  state.options.read_config(*asking.question.name, pinning.digest, asking.login,
+                            [pinning, done = std::move(done)](Result<ImageConfig> config) mutable {
+                              // A machine that has not what the image needs is found out later, by
+                              // its first item.
+                              if (config) pinning.config = *std::move(config);
+                              done(std::move(pinning));
+                            });
+}
+
+void AskRegistry(ApiState& state, const Asking& asking, std::function<void(Pinning)> done) {
+  if (!asking.question.digest.empty()) {
+    return AskConfig(state, asking, {.digest = asking.question.digest}, std::move(done));
+  }
+  state.options.find_digest(*asking.question.name, asking.login,
+                            [&state, asking, done = std::move(done)](Result<std::string> digest) {
+                              if (!digest) return done({.note = NoteOf(digest.error())});
+                              AskConfig(state, asking, {.digest = *std::move(digest)}, done);
                             });
 }
 
@@ -34,10 +56,10 @@ ImageQuestion QuestionOf(const std::string& document) {
   if (!spec || spec->run.image.empty()) return {};
   auto name = ParseImageName(spec->run.image);
   if (!name) return {};
-  if (IsImageDigest(name->tag)) return {.digest = name->tag};
+  std::string digest = IsImageDigest(name->tag) ? name->tag : "";
   // A digest of another kind, which is no tag either.
-  if (spec->run.image.find('@') != std::string::npos) return {};
-  return {.name = *std::move(name), .login = spec->run.image_login};
+  if (digest.empty() && spec->run.image.find('@') != std::string::npos) return {};
+  return {std::move(digest), *std::move(name), spec->run.image_login};
 }
 
 std::string NoteOf(const Error& error) {
@@ -54,12 +76,15 @@ std::string NoteOf(const Error& error) {
 }
 
 void FindPinning(ApiState& state, const std::shared_ptr<HttpPeer>& peer, const std::string& project,
-                 const std::string& document, std::function<void(Pinning)> done) {
-  ImageQuestion question = QuestionOf(document);
-  if (!question.name || !state.options.find_digest) return done({.digest = question.digest});
-  if (question.login.empty()) {
-    return AskRegistry(state, *question.name, std::nullopt, std::move(done));
+                 const JobSpec& spec, std::function<void(Pinning)> done) {
+  Asking asking{.question = QuestionOf(spec.document), .login = {}};
+  const ImageQuestion& question = asking.question;
+  asking.config = state.options.read_config && AsksItsImage(spec.resources.devices);
+  const bool knows = !question.digest.empty() && !asking.config;
+  if (!question.name || knows || !state.options.find_digest) {
+    return done({.digest = question.digest});
   }
+  if (question.login.empty()) return AskRegistry(state, asking, std::move(done));
   state.people.Pass<RegistryLogin>(
       peer,
       [&state, project, secret = question.login](Reply<RegistryLogin> reply) {
@@ -70,9 +95,13 @@ void FindPinning(ApiState& state, const std::shared_ptr<HttpPeer>& peer, const s
             },
             [reply = std::move(reply)](Result<RegistryLogin> login) { reply(std::move(login)); });
       },
-      [&state, name = *question.name, done = std::move(done)](Result<RegistryLogin> login) {
-        if (login) return AskRegistry(state, name, *std::move(login), done);
-        done({.note = ForStrangers(login.error()).reason});
+      [&state, asking, done = std::move(done)](Result<RegistryLogin> login) mutable {
+        if (!login) {
+          return done(
+              {.digest = asking.question.digest, .note = ForStrangers(login.error()).reason});
+        }
+        asking.login = *std::move(login);
+        AskRegistry(state, asking, done);
       });
 }
 

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // /v1/pools
+#include <functional>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -60,17 +62,72 @@ void Put(ApiState& state, Call call) {
       PoolAnswer);
 }
 
-void SetMachines(ApiState& state, Call call) {
-  const auto machines = ParsePoolMachines(call.request.body);
-  if (!machines) return call.respond(ProblemAnswer(machines.error()));
-  const std::string project = call.project;
-  const std::string name = call.names[0];
+Provider* ProviderOf(const ApiState& state, const PoolMachines& machines) {
+  const auto& providers = state.server.deps().providers;
+  const auto found = providers.find(machines.provider);
+  return found == providers.end() ? nullptr : found->second;
+}
+
+// What keeps a provider from it, as whoever sets the pool must hear it: that the server may not, or
+// has no credentials, does not mean that the caller must sign in.
+Error OfProvider(const PoolMachines& machines, Error error) {
+  if (error.code == Code::kInvalid) return error;
+  const bool is_refused = error.code == Code::kNobody || error.code == Code::kForbidden;
+  if (is_refused) error.code = Code::kInvalid;
+  error.reason = "the server cannot have machines of " + machines.provider + ": " + error.reason;
+  return error;
+}
+
+// Goes on with the pool as it stands.
+void WithPool(ApiState& state, const std::shared_ptr<Call>& call,
+              std::function<void(const PoolSettings&)> then) {
+  const std::string project = call->project;
+  const std::string name = call->names[0];
+  state.people.Pass<PoolSettings>(
+      call->request.peer,
+      [&state, project, name](Reply<PoolSettings> done) {
+        OnAccess(
+            state.server.deps(),
+            [&settings = state.settings, project, name](AccessStore&) {
+              return settings.FindPoolSettings(project, name);
+            },
+            [done = std::move(done)](Result<PoolSettings> found) { done(std::move(found)); });
+      },
+      [call, then = std::move(then)](const Result<PoolSettings>& found) {
+        if (!found) return call->respond(ProblemAnswer(ForStrangers(found.error())));
+        then(*found);
+      });
+}
+
+void StoreMachines(ApiState& state, const std::shared_ptr<Call>& call,
+                   const PoolMachines& machines) {
+  const std::string project = call->project;
+  const std::string name = call->names[0];
   AskSettings<PoolSettings>(
-      state, std::move(call),
-      [project, name, machines = *machines](SettingsStore& store) {
+      state, std::move(*call),
+      [project, name, machines](SettingsStore& store) {
         return store.SetMachines(project, name, machines);
       },
       PoolAnswer);
+}
+
+// What the machines come from is made first: settings that its provider refuses are not kept. A
+// cloud may take its time, so no turn is held meanwhile.
+void SetMachines(ApiState& state, Call call) {
+  const auto machines = ParsePoolMachines(call.request.body);
+  if (!machines) return call.respond(ProblemAnswer(machines.error()));
+  const auto held = std::make_shared<Call>(std::move(call));
+  Provider* const provider = ProviderOf(state, *machines);
+  if (provider == nullptr) return StoreMachines(state, held, *machines);
+  WithPool(state, held, [&state, held, provider, machines = *machines](PoolSettings pool) {
+    pool.machines = machines;
+    provider->Prepare(pool, [&state, held, machines](const Result<void>& prepared) {
+      if (!prepared) {
+        return held->respond(ProblemAnswer(ForStrangers(OfProvider(machines, prepared.error()))));
+      }
+      StoreMachines(state, held, machines);
+    });
+  });
 }
 
 void Show(ApiState& state, Call call) {
@@ -101,13 +158,26 @@ void List(ApiState& state, Call call) {
       });
 }
 
+// What the pool's machines came from goes with it, if we have made that.
 void Drop(ApiState& state, Call call) {
-  const std::string project = call.project;
-  const std::string name = call.names[0];
-  AskSettings<void>(
-      state, std::move(call),
-      [project, name](SettingsStore& store) { return store.DropPool(project, name); },
-      [] { return HttpResponse{.status = 204}; });
+  const auto held = std::make_shared<Call>(std::move(call));
+  WithPool(state, held, [&state, held](const PoolSettings& pool) {
+    const auto respond = held->respond;
+    Provider* const provider = ProviderOf(state, pool.machines);
+    held->respond = [respond, provider, pool](HttpResponse answer) {
+      if (answer.status != 204 || provider == nullptr) return respond(std::move(answer));
+      provider->Remove(pool, [respond, pool](const Result<void>& removed) {
+        if (removed) return respond({.status = 204});
+        respond(ProblemAnswer(
+            Error{Code::kUnavailable, "the pool is gone, but what its machines came from is not: " +
+                                          removed.error().reason}));
+      });
+    };
+    AskSettings<void>(
+        state, std::move(*held),
+        [key = pool.pool](SettingsStore& store) { return store.DropPool(key.project, key.name); },
+        [] { return HttpResponse{.status = 204}; });
+  });
 }
 
 // Machines that never joined are forgotten: some may be ordered again.

@@ -63,6 +63,11 @@ Result<std::string> OutcomesFile(Store& store, const ChunkStat& stat) {
   return Compress(lines);
 }
 
+// Another server has written it, and packed it away since it was listed here.
+bool IsPacked(const Result<std::string>& bytes) {
+  return !bytes && bytes.error().code == Code::kNotFound;
+}
+
 class BatchMaker {
  public:
   BatchMaker(Store& store, LedgerStore& ledger, const std::string& objects)
@@ -85,9 +90,11 @@ class BatchMaker {
     }
     const std::string url = places_[stat.chunk.job] + "outcomes/" + ChunkName(stat.chunk.chunk) +
                             "-" + std::to_string(stat.round) + ".jsonl.zst";
-    TIDEMILL_TRY(std::string bytes, OutcomesFile(store_, stat));
+    auto bytes = OutcomesFile(store_, stat);
+    if (IsPacked(bytes)) return {};
+    TIDEMILL_TRY_VOID(bytes);
     LedgerTask task;
-    task.files.push_back({url, std::move(bytes)});
+    task.files.push_back({url, *std::move(bytes)});
     task.mark = [stat](LedgerStore& ledger) { return ledger.MarkLedgerStat(stat); };
     batch_.tasks.push_back(std::move(task));
     return {};
@@ -102,8 +109,10 @@ class BatchMaker {
     LedgerTask task;
     const std::int32_t end = std::min(due.job.chunks, due.chunks_written + kChunksAtOnce);
     for (std::int32_t chunk = due.chunks_written; chunk < end; ++chunk) {
-      TIDEMILL_TRY(std::string bytes, ItemsFile(store_, {due.job.id, chunk}));
-      task.files.push_back({place + "items/" + ChunkName(chunk) + ".jsonl.zst", std::move(bytes)});
+      auto bytes = ItemsFile(store_, {due.job.id, chunk});
+      if (IsPacked(bytes)) continue;
+      TIDEMILL_TRY_VOID(bytes);
+      task.files.push_back({place + "items/" + ChunkName(chunk) + ".jsonl.zst", *std::move(bytes)});
     }
     task.mark = [id = due.job.id, end](LedgerStore& ledger) {
       return ledger.MarkLedgerItems(id, end);

@@ -24,15 +24,17 @@ ProjectLimits MemoryStore::LimitsOf(const std::string& project) const {
 
 Result<void> MemoryStore::MayGrow(const Job& job, std::int64_t more) const {
   std::int64_t has = 0;
-  for (const auto& [id, row] : jobs_) {
-    if (row.job.project == job.project && IsUnderWay(row.job.state)) has += row.job.items;
+  for (const auto& [id, row] : under_way_) {
+    if (row->job.project == job.project) {
+      has += row->job.items - row->chunks.packed().items;
+    }
   }
   return MayHaveItems(has, more, LimitsOf(job.project));
 }
 
 Result<Project> MemoryStore::PutProject(const std::string& name, const ProjectLimits& limits) {
   const std::lock_guard lock(mutex_);
-  const auto [found, added] = projects_.try_emplace(name, Project{name, limits, NowMs()});
+  const auto [found, added] = projects_.try_emplace(name, Project{name, limits, NowMs(), {}});
   found->second.limits = limits;
   if (added) pools_[{name, std::string(kDefaultPool)}] = {name, std::string(kDefaultPool), {}};
   return found->second;
@@ -42,6 +44,15 @@ Result<Project> MemoryStore::FindProject(const std::string& name) {
   const std::lock_guard lock(mutex_);
   const auto found = projects_.find(name);
   if (found == projects_.end()) return NoSuchProject(name);
+  return found->second;
+}
+
+Result<Project> MemoryStore::SetCloudRoles(const std::string& project,
+                                           const std::vector<std::string>& roles) {
+  const std::lock_guard lock(mutex_);
+  const auto found = projects_.find(project);
+  if (found == projects_.end()) return NoSuchProject(project);
+  found->second.cloud_roles = roles;
   return found->second;
 }
 

@@ -3,6 +3,7 @@
 #include <set>
 #include <utility>
 
+#include "base/planted.h"
 #include "model/token.h"
 #include "store/memory/memory_store.h"
 #include "store/retries.h"
@@ -46,21 +47,21 @@ class MemoryStore::ExchangeRun {
     const Ask* ask = nullptr;
   };
 
-  Chunk& ChunkOf(ChunkKey key) { return store_.jobs_.at(key.job).chunks[key.chunk].chunk; }
-
   void Renew(std::size_t i) {
     const SyncOrder& order = exchange_.syncs[i];
     SyncResult& result = result_.syncs[i];
-    const auto found = store_.sessions_.find(order.session);
+    SessionRow* const found = store_.sessions_.FindLive(order.session);
     const std::string shown = HashToken(order.token);
-    if (found == store_.sessions_.end() || found->second.session.state == SessionState::kDead ||
-        !IsGood(store_.TokensOf(found->second), shown, order.token_life)) {
+    const bool late = found != nullptr && found->expires_us < now_us_;
+    if (found == nullptr || !IsGood(store_.TokensOf(*found), shown, order.token_life) ||
+        (late && Planted(Plant::kLateRefused))) {
       result.lost = true;
       return;
     }
-    SessionRow& row = found->second;
+    SessionRow& row = *found;
     row.seen_us = now_us_;
-    row.expires_us = row.seen_us + order.life.count();
+    const bool unwritten = Planted(Plant::kLostHeartbeats) && i % 2 == 1;
+    if (!unwritten) row.expires_us = row.seen_us + order.life.count();
     if (order.status) row.status = order.status;
     result.draining = row.session.state == SessionState::kDraining;
     result.project = row.session.project;
@@ -89,111 +90,121 @@ class MemoryStore::ExchangeRun {
 
   // Before anything is settled: a sync may return the lease with the trouble.
   void Believe(const SyncOrder& order) {
+    const LeaseTable::Owed& owed = store_.leases_.OwedBy(order.session);
     for (const Trouble& trouble : order.troubles) {
-      const bool held =
-          std::any_of(store_.leases_.begin(), store_.leases_.end(), [&](const auto& entry) {
-            return entry.second.session == order.session && entry.second.chunk.job == trouble.job;
-          });
-      if (held) troubles_.emplace(trouble.job, trouble);
+      if (owed.contains(trouble.job)) troubles_.emplace(trouble.job, trouble);
     }
   }
 
   void SettleAll(std::size_t i) {
     const SyncOrder& order = exchange_.syncs[i];
     for (const Settlement& settlement : order.settlements) {
-      const auto found = store_.leases_.find(settlement.lease);
-      if (found == store_.leases_.end() || found->second.session != order.session) continue;
-      Settle(found->second, settlement, result_.syncs[i]);
-      if (found->second.mine.None()) store_.leases_.erase(found);
+      const Lease* const found = store_.leases_.Find(settlement.lease);
+      if (found == nullptr) continue;
+      if (found->session != order.session && !Planted(Plant::kNoFence)) continue;
+      Settle(*found, settlement, result_.syncs[i]);
     }
     if (order.leaving) Leave(order.session);
   }
 
-  void Settle(Lease& lease, const Settlement& settlement, SyncResult& result) {
+  // The lease may be over by this.
+  void Settle(const Lease& lease, const Settlement& settlement, SyncResult& result) {
     if (auto why = WhyRefused(settlement, lease.mine.length())) {
       result.refused.push_back({lease.id, settlement.seq, *why});
       return;
     }
     const SettleMasks masks = MasksOf(lease.mine, settlement);
-    if (masks.settled().Any() && store_.reports_.contains({lease.id, settlement.seq})) {
+    if (Planted(Plant::kReportAdds)) CountAgain(lease, settlement);
+    if (masks.settled().Any() && store_.reports_.Has(lease, settlement.seq) &&
+        !Planted(Plant::kSeqOverwrites)) {
       result.refused.push_back({lease.id, settlement.seq, kSeqTaken});
       return;
     }
-    Chunk& chunk = ChunkOf(lease.chunk);
-    const Bits exhausted = CountTries(chunk, lease, masks);
-    store_.sessions_.at(lease.session).attempts += (masks.ok | masks.failed).Count();
-    const Bits ended = ApplySettlement(chunk, masks, exhausted, lease.tried);
+    const Chunk& chunk = store_.ChunkOf(lease.chunk);
+    store_.sessions_.At(lease.session).attempts += (masks.ok | masks.failed).Count();
+    const Bits ended = Apply(lease, masks);
     if (masks.settled().Any()) {
-      store_.reports_[{lease.id, settlement.seq}] =
-          Report{lease.id,           settlement.seq,  lease.chunk, lease.round,
-                 ReportKind::kAgent, masks.settled(), ended,       settlement.body};
+      store_.reports_.Add({lease.id, settlement.seq, lease.chunk, lease.round, ReportKind::kAgent,
+                           masks.settled(), ended, settlement.body});
     }
-    lease.mine -= masks.all();
+    store_.leases_.Settle(lease.id, masks.all());
     result_.outcomes += ended.Count();
     if (masks.back.Any()) freed_.insert(chunk.key.job);
     if (ended.Any() && chunk.AllDone()) chunk_done_.insert(chunk.key.job);
+  }
+
+  // Planted: what was told before is counted once more.
+  void CountAgain(const Lease& lease, const Settlement& settlement) {
+    const Chunk& chunk = store_.ChunkOf(lease.chunk);
+    const Bits others = (chunk.resting | chunk.leased) - lease.mine;
+    for (const int offset : MasksOf(others, settlement).failed.Indexes()) {
+      ++store_.tries_.Of(chunk, offset).counts.attempts;
+    }
+  }
+
+  // Moves what was settled; returns what is done by it.
+  Bits Apply(const Lease& lease, const SettleMasks& masks) {
+    const Bits exhausted = CountTries(store_.ChunkOf(lease.chunk), lease, masks);
+    Bits ended;
+    store_.Change(lease.chunk, [&](StoredChunk& stored) {
+      ended = ApplySettlement(stored.chunk, masks, exhausted, lease.tried);
+    });
+    return ended;
   }
 
   // Those that are not tried again.
   Bits CountTries(const Chunk& chunk, const Lease& lease, const SettleMasks& masks) {
     const RetryRules rules = RulesOf(store_.jobs_.at(chunk.key.job).job.spec);
     Bits exhausted(chunk.length());
-    const auto rest = [&](int offset, TryRow& row, std::optional<Duration> wait) {
+    const auto rest = [&](int offset, std::optional<Duration> wait) {
       if (!wait) {
         exhausted.Set(offset);
         return;
       }
-      row.due_us = now_us_ + wait->count();
+      store_.tries_.SetDue(chunk, offset, now_us_ + wait->count());
       if (*wait == Duration::zero()) freed_.insert(chunk.key.job);
     };
     for (const int offset : masks.failed.Indexes()) {
-      TryRow& row = store_.TryOf(chunk, offset);
-      rest(offset, row, CountFailure(row, rules, lease, masks.final.Get(offset)));
+      TryRow& row = store_.tries_.Of(chunk, offset);
+      rest(offset, CountFailure(row, rules, lease, masks.final.Get(offset)));
     }
     for (const int offset : masks.memory.Indexes()) {
-      TryRow& row = store_.TryOf(chunk, offset);
-      rest(offset, row, CountOutOfMemory(row, rules, lease));
+      rest(offset, CountOutOfMemory(store_.tries_.Of(chunk, offset), rules, lease));
+    }
+    if (Planted(Plant::kInterruptionTries)) {
+      for (const int offset : masks.back.Indexes())
+        ++store_.tries_.Of(chunk, offset).counts.attempts;
     }
     if (!lease.tried) return exhausted;
-    for (const int offset : masks.back.Indexes()) {
-      rest(offset, store_.TryOf(chunk, offset), Duration::zero());
-    }
+    for (const int offset : masks.back.Indexes()) rest(offset, Duration::zero());
     for (const int offset : masks.ok.Indexes()) {
-      Blame(BlamedBy(store_.TryOf(chunk, offset), lease));
+      Blame(BlamedBy(store_.tries_.Of(chunk, offset), lease));
     }
     return exhausted;
   }
 
   void Blame(SessionId session) {
-    const auto found = store_.sessions_.find(session);
-    if (found == store_.sessions_.end()) return;
-    if (found->second.session.state != SessionState::kDead) ++found->second.blamed;
+    SessionRow* const live = store_.sessions_.FindLive(session);
+    if (live != nullptr) ++live->blamed;
   }
 
   void Leave(SessionId session) {
-    for (auto it = store_.leases_.begin(); it != store_.leases_.end();) {
-      const Lease& lease = it->second;
-      if (lease.session != session) {
-        ++it;
-        continue;
-      }
-      Chunk& chunk = ChunkOf(lease.chunk);
-      const SettleMasks masks = AllBack(lease.mine);
-      ApplySettlement(chunk, masks, CountTries(chunk, lease, masks), lease.tried);
-      freed_.insert(chunk.key.job);
-      it = store_.leases_.erase(it);
+    const LeaseTable::Ids ids = store_.leases_.OfSession(session);
+    for (const LeaseId& id : ids) {
+      const Lease& lease = store_.leases_.At(id);
+      Apply(lease, AllBack(lease.mine));
+      freed_.insert(lease.chunk.job);
+      store_.leases_.End(id);
     }
-    SessionRow& row = store_.sessions_.at(session);
-    row.session.state = SessionState::kDead;
-    row.dead_us = now_us_;
+    store_.Bury(store_.sessions_.At(session));
   }
 
   tidemill::Grant GrantOf(const Lease& lease) {
-    const Chunk& chunk = ChunkOf(lease.chunk);
+    const Chunk& chunk = store_.ChunkOf(lease.chunk);
     tidemill::Grant grant{lease, chunk.first_item, {}};
     for (const int offset : lease.mine.Indexes()) {
-      const auto found = store_.tries_.find({lease.chunk.job, chunk.first_item + offset});
-      if (found != store_.tries_.end()) grant.tries.push_back(found->second.counts);
+      const TryRow* const row = store_.tries_.Find(lease.chunk.job, chunk.first_item + offset);
+      if (row != nullptr) grant.tries.push_back(row->counts);
     }
     return grant;
   }
@@ -203,35 +214,27 @@ class MemoryStore::ExchangeRun {
     const SyncOrder& order = exchange_.syncs[i];
     SyncResult& result = result_.syncs[i];
     for (const LeaseId& known : order.known) {
-      const auto found = store_.leases_.find(known);
-      if (found == store_.leases_.end() || found->second.session != order.session) {
-        result.gone.push_back(known);
-      }
+      const Lease* const found = store_.leases_.Find(known);
+      if (found == nullptr || found->session != order.session) result.gone.push_back(known);
     }
-    for (const auto& [id, lease] : store_.leases_) {
-      if (lease.session != order.session) continue;
+    for (const LeaseId& id : store_.leases_.OfSession(order.session)) {
       if (std::find(order.known.begin(), order.known.end(), id) != order.known.end()) continue;
-      result.grants.push_back(GrantOf(lease));
+      result.grants.push_back(GrantOf(store_.leases_.At(id)));
     }
   }
 
   void CountOwed() {
-    std::map<SessionId, std::map<JobId, std::int64_t>> owed;
-    for (const auto& [id, lease] : store_.leases_) {
-      owed[lease.session][lease.chunk.job] += lease.mine.Count();
-    }
     for (std::size_t i = 0; i < exchange_.syncs.size(); ++i) {
-      if (!result_.syncs[i].lost) result_.syncs[i].owed = owed[exchange_.syncs[i].session];
+      if (result_.syncs[i].lost) continue;
+      result_.syncs[i].owed = store_.leases_.OwedBy(exchange_.syncs[i].session);
     }
   }
 
   bool MayHave(const SyncOrder& order, const SyncResult& result, std::size_t wanted) const {
     if (result.lost || !result.grants.empty()) return false;
-    if (store_.sessions_.at(order.session).session.state != SessionState::kAlive) return false;
-    const auto held = std::count_if(
-        store_.leases_.begin(), store_.leases_.end(),
-        [&order](const auto& entry) { return entry.second.session == order.session; });
-    return static_cast<std::size_t>(held) + wanted < limits::kLeasesPerSession;
+    if (store_.sessions_.At(order.session).session.state != SessionState::kAlive) return false;
+    const std::size_t held = store_.leases_.OfSession(order.session).size();
+    return held + wanted < limits::kLeasesPerSession;
   }
 
   bool IsOfAnother(const std::string& project, JobId job) const {
@@ -295,16 +298,13 @@ class MemoryStore::ExchangeRun {
   std::vector<DueItem> DueItems(JobId job, std::int64_t room, std::size_t most) const {
     std::vector<DueItem> due;
     if (!IsActive(job)) return due;
-    for (auto it = store_.tries_.lower_bound({job, 0});
-         it != store_.tries_.end() && it->first.first == job; ++it) {
-      const TryRow& row = it->second;
-      if (!row.due_us || *row.due_us > now_us_ || row.counts.memory_bytes > room) continue;
-      due.push_back({row.counts.item, row.chunk, row.counts.memory_bytes, row.counts.lost >= 2,
-                     row.blamed, Duration(now_us_ - *row.due_us)});
+    for (const auto& [due_us, item] : store_.tries_.RestsOf(job)) {
+      if (due_us > now_us_ || due.size() == most) break;
+      const TryRow& row = *store_.tries_.Find(job, item);
+      if (row.counts.memory_bytes > room) continue;
+      due.push_back({item, row.chunk, row.counts.memory_bytes, row.counts.lost >= 2, row.blamed,
+                     Duration(now_us_ - due_us)});
     }
-    std::stable_sort(due.begin(), due.end(),
-                     [](const DueItem& a, const DueItem& b) { return a.overdue > b.overdue; });
-    due.resize(std::min(due.size(), most));
     return due;
   }
 
@@ -312,14 +312,14 @@ class MemoryStore::ExchangeRun {
     const SessionId session = exchange_.syncs[want.sync].session;
     const std::vector<std::size_t> picked = PickRetries(due, *want.ask, session);
     if (picked.empty()) return false;
-    Chunk& chunk = ChunkOf({want.ask->job, due[picked.front()].chunk});
+    const Chunk& chunk = store_.ChunkOf({want.ask->job, due[picked.front()].chunk});
     Bits items(chunk.length());
     for (const std::size_t i : picked) {
       const int offset = static_cast<int>(due[i].item - chunk.first_item);
       items.Set(offset);
-      store_.TryOf(chunk, offset).due_us.reset();
+      store_.tries_.SetNotDue(chunk, offset);
     }
-    GrantResting(chunk, items);
+    store_.Change(chunk.key, [&](StoredChunk& stored) { GrantResting(stored.chunk, items); });
     const std::int64_t memory = std::max(due[picked.front()].memory_bytes, want.ask->memory_bytes);
     for (auto it = picked.rbegin(); it != picked.rend(); ++it) {
       due.erase(due.begin() + static_cast<std::ptrdiff_t>(*it));
@@ -331,15 +331,15 @@ class MemoryStore::ExchangeRun {
   // False if nothing is free.
   bool GrantFree(const Want& want) {
     const Ask& ask = *want.ask;
-    Chunk* chunk = FindFree(ask.job, ask.worn);
+    const Chunk* chunk = FindFree(ask.job, ask.worn);
     if (chunk == nullptr) return false;
     const Bits items = PickFree(*chunk, ask);
     if (items.None()) return true;
-    GrantItems(*chunk, items);
+    store_.Change(chunk->key, [&](StoredChunk& stored) { GrantItems(stored.chunk, items); });
     Give(want, {ask.lease, exchange_.syncs[want.sync].session, chunk->key, chunk->round, items,
                 ask.memory_bytes, false});
     // The cursor is where the furthest of the job's wants was served.
-    const std::size_t way = WayTo(*chunk);
+    const std::int32_t way = WayTo(*chunk);
     if (ask.worn != WornItems::kOnly && way >= furthest_) {
       furthest_ = way;
       result_.cursors[ask.job] = chunk->key.chunk;
@@ -348,42 +348,39 @@ class MemoryStore::ExchangeRun {
   }
 
   void Give(const Want& want, const Lease& lease) {
-    store_.leases_[lease.id] = lease;
+    store_.leases_.Add(lease);
     store_.jobs_.at(lease.chunk.job).granted_us = now_us_;
     result_.syncs[want.sync].grants.push_back(GrantOf(lease));
   }
 
-  std::size_t CursorOf(JobId job) const {
+  std::int32_t CursorOf(JobId job) const {
     const auto cursor = exchange_.cursors.find(job);
     if (cursor == exchange_.cursors.end() || cursor->second < 0) return 0;
-    const auto from = static_cast<std::size_t>(cursor->second);
-    return from < store_.jobs_.at(job).chunks.size() ? from : 0;
+    return cursor->second < store_.jobs_.at(job).job.chunks ? cursor->second : 0;
   }
 
   // How many chunks a search from the cursor on has passed when it comes to this one.
-  std::size_t WayTo(const Chunk& chunk) const {
-    const std::size_t count = store_.jobs_.at(chunk.key.job).chunks.size();
-    const auto at = static_cast<std::size_t>(chunk.key.chunk);
-    return (at + count - CursorOf(chunk.key.job)) % count;
+  std::int32_t WayTo(const Chunk& chunk) const {
+    const std::int32_t way = chunk.key.chunk - CursorOf(chunk.key.job);
+    return way >= 0 ? way : way + store_.jobs_.at(chunk.key.job).job.chunks;
   }
 
   // From the cursor on, then from the start. Suspects are few, and need no cursor.
-  Chunk* FindFree(JobId job, WornItems worn) {
+  const Chunk* FindFree(JobId job, WornItems worn) const {
     if (!IsActive(job)) return nullptr;
-    std::vector<StoredChunk>& chunks = store_.jobs_.at(job).chunks;
-    const std::size_t from = worn == WornItems::kOnly ? 0 : CursorOf(job);
-    for (std::size_t n = 0; n < chunks.size(); ++n) {
-      Chunk& chunk = chunks[(from + n) % chunks.size()].chunk;
-      if (FreeFor(chunk, worn).Any()) return &chunk;
-    }
-    return nullptr;
+    const JobChunks& chunks = store_.jobs_.at(job).chunks;
+    const JobChunks::Numbers& free = chunks.FreeFor(worn);
+    if (free.empty()) return nullptr;
+    auto next = free.lower_bound(worn == WornItems::kOnly ? 0 : CursorOf(job));
+    if (next == free.end()) next = free.begin();
+    return &chunks.at(*next).chunk;
   }
 
   MemoryStore& store_;
   const Exchange& exchange_;
   const std::int64_t now_us_;
   ExchangeResult result_;
-  std::size_t furthest_ = 0;  // of the job that is served now: see WayTo
+  std::int32_t furthest_ = 0;  // of the job that is served now: see WayTo
   std::set<JobId> dry_;
   std::set<JobId> freed_;
   std::set<JobId> chunk_done_;

@@ -9,20 +9,17 @@ namespace tidemill {
 Result<std::vector<LedgerJob>> MemoryStore::ListLedgerJobs(JobId after, int limit) {
   const std::lock_guard lock(mutex_);
   std::vector<LedgerJob> due;
-  for (const auto& [id, row] : jobs_) {
-    const Job& job = row.job;
+  for (auto it = jobs_.upper_bound(after); it != jobs_.end(); ++it) {
+    const JobId id = it->first;
+    const Job& job = it->second.job;
     const LedgerMarks& marks = ledger_[id];
     const bool told = marks.state == static_cast<int>(job.state) && marks.round == job.round;
-    if (id <= after || job.state == JobState::kDraft) continue;
+    if (job.state == JobState::kDraft) continue;
     if (marks.chunks >= job.chunks && told) continue;
     if (static_cast<int>(due.size()) == limit) break;
-    bool settled = true;
-    for (const StoredChunk& stored : row.chunks) {
-      if (IsOver(stored.chunk) && !stored.rolled) settled = false;
-    }
-    for (const auto& [key, stat] : stats_) {
-      if (stat.chunk.job == id && !ledgered_.contains(key)) settled = false;
-    }
+    const auto next = to_roll_up_.lower_bound({id, 0});
+    const bool rolled = next == to_roll_up_.end() || next->job != id;
+    const bool settled = rolled && stats_.IsInLedger(id);
     due.push_back({job, marks.chunks, marks.state >= 0, settled});
   }
   return due;
@@ -45,18 +42,12 @@ Result<void> MemoryStore::MarkLedgerState(JobId id, JobState state, std::int32_t
 
 Result<std::vector<ChunkStat>> MemoryStore::ListLedgerStats(int limit) {
   const std::lock_guard lock(mutex_);
-  std::vector<ChunkStat> due;
-  for (const auto& [key, stat] : stats_) {
-    if (static_cast<int>(due.size()) == limit) break;
-    if (!ledgered_.contains(key)) due.push_back(stat);
-  }
-  return due;
+  return stats_.NotInLedger(limit);
 }
 
 Result<void> MemoryStore::MarkLedgerStat(const ChunkStat& stat) {
   const std::lock_guard lock(mutex_);
-  const auto found = stats_.find({stat.chunk, stat.round});
-  if (found != stats_.end() && found->second.ended == stat.ended) ledgered_.insert(found->first);
+  stats_.MarkInLedger(stat);
   return {};
 }
 

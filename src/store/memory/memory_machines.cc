@@ -1,8 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Machines from their order to their end.
 #include <algorithm>
+#include <limits>
+#include <optional>
+#include <set>
+#include <string_view>
 #include <tuple>
+#include <unordered_set>
 
+#include "base/planted.h"
+#include "model/machine_name.h"
 #include "store/memory/memory_store.h"
 
 namespace tidemill {
@@ -13,27 +20,17 @@ constexpr std::int64_t kServedEveryUs = 60'000'000;
 
 }  // namespace
 
-bool MemoryStore::HasLease(SessionId session) const {
-  return std::any_of(leases_.begin(), leases_.end(),
-                     [session](const auto& entry) { return entry.second.session == session; });
-}
-
 // One SeeMachines, step by step in the order in which they are called.
 class MemoryStore::MachineWatch {
  public:
-  explicit MachineWatch(MemoryStore& store) : store_(store), now_(store.Now()) {
-    for (auto& [id, row] : store.sessions_) {
-      const Session& session = row.session;
-      // Of two of a machine the one that was joined over has no token.
-      if (session.state == SessionState::kDead || row.token.empty()) continue;
-      live_[{session.project, session.pool, session.machine}] = &row;
-    }
-  }
+  explicit MachineWatch(MemoryStore& store) : store_(store), now_(store.Now()) {}
 
   // One that its provider has was made, also if it has joined or ended since.
   void Made(const ProviderSight& sight) {
     MachineRow* const row = Ordered(sight);
-    if (row == nullptr || row->billed_from != TimePoint{}) return;
+    if (row == nullptr) return;
+    if (!sight.id.empty()) row->provider_id = sight.id;
+    if (row->billed_from != TimePoint{}) return;
     row->billed_from = row->put_down_until = sight.since;
     if (row->state == MachineState::kOrdered) Enter(*row, MachineState::kBooting, now_);
   }
@@ -71,18 +68,17 @@ class MemoryStore::MachineWatch {
 
   // An ordered machine that has ended may leave a session for a while, which is no new machine.
   void Strangers() {
-    std::set<NameKey> known;
-    std::map<PoolKey, std::int64_t> lowest;
-    for (const auto& [key, row] : store_.machine_rows_) {
-      if (row.ordered || row.state != MachineState::kGone) known.insert(NameOf(key, row));
-      std::int64_t& low = lowest[{key.project, key.pool}];
-      low = std::min(low, key.number);
-    }
-    for (const auto& [name, live] : live_) {
+    const std::unordered_set<SessionId> there = SessionsOfMachines();
+    std::optional<std::set<NameView>> known;
+    for (const auto& [name, sessions] : store_.sessions_.places()) {
+      const SessionRow* const live = Newest(sessions);
+      if (live == nullptr || there.contains(live->session.id)) continue;
+      if (!known) known = KnownNames();
+      if (known->contains(name)) continue;
       const auto& [project, pool, machine] = name;
       const auto found = store_.pools_.find({project, pool});
-      if (known.contains(name) || found == store_.pools_.end()) continue;
-      MachineRow& row = store_.machine_rows_[{project, pool, --lowest[{project, pool}]}];
+      if (found == store_.pools_.end()) continue;
+      MachineRow& row = store_.machine_rows_[{project, pool, NextStranger(project, pool)}];
       row.name = machine;
       Enter(row, StateBy(*live), now_);
       row.price = store_.SettingsOf(found->second).machines.price;
@@ -92,20 +88,20 @@ class MemoryStore::MachineWatch {
     }
   }
 
-  // An agent that was made anew on a machine that drains drains too.
+  // An agent that was made anew on a machine that drains, or is about to be ended, drains too.
   void DrainAgain() {
     for (auto& [key, row] : store_.machine_rows_) {
-      if (row.state != MachineState::kDraining) continue;
-      const auto found = store_.sessions_.find(row.session);
-      if (found == store_.sessions_.end()) continue;
-      SessionState& state = found->second.session.state;
-      if (state == SessionState::kAlive) state = SessionState::kDraining;
+      if (!row.IsLeaving()) continue;
+      SessionRow* const live = store_.sessions_.FindLive(row.session);
+      if (live != nullptr) live->session.state = SessionState::kDraining;
     }
   }
 
   void Idle() {
     for (auto& [key, row] : store_.machine_rows_) {
       if (row.state != MachineState::kJoined && row.state != MachineState::kDraining) continue;
+      const bool others_work = !store_.leases_.sessions().empty();
+      if (Planted(Plant::kIdleReset) && others_work) row.idle_since = now_;
       if (store_.HasLease(row.session)) {
         row.idle_since.reset();
       } else if (!row.idle_since) {
@@ -116,17 +112,39 @@ class MemoryStore::MachineWatch {
 
   void Served() {
     const std::int64_t now_us = store_.clock_us_();
-    for (const auto& [id, lease] : store_.leases_) {
-      JobRow& row = store_.jobs_.at(lease.chunk.job);
+    for (const auto& [job, leases] : store_.leases_.jobs()) {
+      JobRow& row = store_.jobs_.at(job);
       if (row.served_us < now_us - kServedEveryUs) row.served_us = now_us;
     }
   }
 
  private:
-  using NameKey = std::tuple<std::string, std::string, std::string>;  // project, pool, machine
+  using NameView = std::tuple<std::string_view, std::string_view, std::string_view>;
 
-  static NameKey NameOf(const MachineKey& key, const MachineRow& row) {
-    return {key.project, key.pool, row.name};
+  // Of machines that are there. Those who live have been heard of by now: see Joined.
+  std::unordered_set<SessionId> SessionsOfMachines() const {
+    std::unordered_set<SessionId> sessions;
+    for (const auto& [key, row] : store_.machine_rows_) {
+      if (row.state != MachineState::kGone) sessions.insert(row.session);
+    }
+    return sessions;
+  }
+  std::set<NameView> KnownNames() const {
+    std::set<NameView> names;
+    for (const auto& [key, row] : store_.machine_rows_) {
+      const bool is_known = row.ordered || row.state != MachineState::kGone;
+      if (is_known) names.insert({key.project, key.pool, row.name});
+    }
+    return names;
+  }
+  // Below all numbers of the pool, and below 0.
+  std::int64_t NextStranger(const std::string& project, const std::string& pool) const {
+    const auto first =
+        store_.machine_rows_.lower_bound({project, pool, std::numeric_limits<std::int64_t>::min()});
+    if (first == store_.machine_rows_.end()) return -1;
+    const MachineKey& key = first->first;
+    const bool is_its = key.project == project && key.pool == pool;
+    return is_its ? std::min<std::int64_t>(key.number, 0) - 1 : -1;
   }
   static void Enter(MachineRow& row, MachineState state, TimePoint at) {
     row.state = state;
@@ -142,21 +160,26 @@ class MemoryStore::MachineWatch {
     if (found == store_.machine_rows_.end() || !found->second.ordered) return nullptr;
     return found->second.state == MachineState::kGone ? nullptr : &found->second;
   }
+  // Of two of a machine the one that was joined over has no token.
+  static const SessionRow* Newest(const SessionTable::Live& sessions) {
+    const SessionRow* newest = nullptr;
+    for (const auto& [id, row] : sessions) {
+      if (!row->token.empty()) newest = row;
+    }
+    return newest;
+  }
   const SessionRow* LiveOf(const MachineKey& key, const MachineRow& row) const {
-    const auto found = live_.find(NameOf(key, row));
-    return found == live_.end() ? nullptr : found->second;
+    return Newest(store_.sessions_.LiveOn(key.project, key.pool, row.name));
   }
   // When its session ended; now, if that is not known.
   TimePoint EndOf(const MachineRow& row) const {
-    const auto found = store_.sessions_.find(row.session);
-    const bool dead =
-        found != store_.sessions_.end() && found->second.session.state == SessionState::kDead;
-    return dead ? TimePoint(Duration(found->second.dead_us)) : now_;
+    const SessionRow* const found = store_.sessions_.Find(row.session);
+    const bool dead = found != nullptr && found->session.state == SessionState::kDead;
+    return dead ? TimePoint(Duration(found->dead_us)) : now_;
   }
 
   MemoryStore& store_;
   const TimePoint now_;
-  std::map<NameKey, const SessionRow*> live_;
 };
 
 Result<void> MemoryStore::SeeMachines(const std::vector<ProviderSight>& seen) {
@@ -173,6 +196,18 @@ Result<void> MemoryStore::SeeMachines(const std::vector<ProviderSight>& seen) {
   return {};
 }
 
+Result<std::optional<std::string>> MemoryStore::FindMachineById(const std::string& project,
+                                                                const std::string& pool,
+                                                                const std::string& id) {
+  const std::lock_guard lock(mutex_);
+  for (const auto& [key, row] : machine_rows_) {
+    const bool is_there = key.project == project && key.pool == pool &&
+                          row.state != MachineState::kGone && row.provider_id == id;
+    if (is_there && !id.empty()) return row.name;
+  }
+  return std::nullopt;
+}
+
 Result<std::vector<MachineKey>> MemoryStore::OrderMachines(const std::string& project,
                                                            const std::string& pool,
                                                            std::int64_t first, std::int64_t count,
@@ -186,8 +221,9 @@ Result<std::vector<MachineKey>> MemoryStore::OrderMachines(const std::string& pr
     if (here && row.state != MachineState::kGone) names.insert(row.name);
   }
   std::int64_t& next = pool_marks_[{project, pool}].next_number;
+  if (Planted(Plant::kRelativeOrders)) first = next;
   for (std::int64_t number = std::max(first, next); number < first + count; ++number) {
-    const std::string name = pool + "-" + std::to_string(number);
+    const std::string name = MachineName(pool, number);
     if (names.contains(name)) continue;
     made.push_back({project, pool, number});
     machine_rows_[made.back()] = {.name = name, .since = Now(), .price = price, .ordered = true};
@@ -202,10 +238,8 @@ Result<void> MemoryStore::DrainMachine(const MachineKey& key) {
   if (found == machine_rows_.end() || found->second.state != MachineState::kJoined) return {};
   found->second.state = MachineState::kDraining;
   found->second.since = Now();
-  const auto session = sessions_.find(found->second.session);
-  if (session == sessions_.end()) return {};
-  SessionState& state = session->second.session.state;
-  if (state == SessionState::kAlive) state = SessionState::kDraining;
+  SessionRow* const live = sessions_.FindLive(found->second.session);
+  if (live != nullptr) live->session.state = SessionState::kDraining;
   return {};
 }
 
@@ -215,11 +249,8 @@ Result<bool> MemoryStore::EndMachine(const MachineKey& key, MachineState seen) {
   if (found == machine_rows_.end() || found->second.state != seen) return false;
   if (seen == MachineState::kGone) return false;
   // One that has joined meanwhile is no longer as it was seen, whatever its row says.
-  for (const auto& [id, row] : sessions_) {
-    const Session& session = row.session;
-    const bool its = session.state != SessionState::kDead && session.project == key.project &&
-                     session.pool == key.pool && session.machine == found->second.name;
-    if (its && (seen < MachineState::kJoined || HasLease(id))) return false;
+  for (const auto& [id, row] : sessions_.LiveOn(key.project, key.pool, found->second.name)) {
+    if (seen < MachineState::kJoined || HasLease(id)) return false;
   }
   found->second.ending = true;
   return true;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <set>
 
+#include "base/planted.h"
+#include "model/machine_name.h"
 #include "model/token.h"
 #include "store/memory/memory_store.h"
 #include "store/rules.h"
@@ -13,12 +15,18 @@ SessionTokens MemoryStore::TokensOf(const SessionRow& row) const {
   return {row.token, row.next_token, Duration(clock_us_() - row.token_us)};
 }
 
+bool MemoryStore::IsLeaving(const NewSession& session) const {
+  const auto number = MachineNumber(session.pool, session.machine);
+  if (!number) return false;
+  const auto found = machine_rows_.find({session.project, session.pool, *number});
+  return found != machine_rows_.end() && found->second.ordered && found->second.IsLeaving();
+}
+
 Result<Session> MemoryStore::Join(const NewSession& session) {
   const std::lock_guard lock(mutex_);
   const std::string key = HashToken(session.machine_key);
-  const auto known = sessions_.find(session.id);
-  if (known != sessions_.end()) {
-    SessionRow& row = known->second;
+  if (sessions_.Find(session.id) != nullptr) {
+    SessionRow& row = sessions_.At(session.id);
     if (row.machine_key != key || !IsSamePlace(row.session, session)) {
       return OtherMachineKey(session.machine);
     }
@@ -27,24 +35,19 @@ Result<Session> MemoryStore::Join(const NewSession& session) {
     if (found.state != SessionState::kDead) row.next_token = HashToken(session.token);
     return found;
   }
-  std::vector<SessionRow*> others;
-  for (auto& [id, row] : sessions_) {
-    const Session& other = row.session;
-    if (other.state == SessionState::kDead || other.project != session.project ||
-        other.pool != session.pool || other.machine != session.machine) {
-      continue;
-    }
-    if (row.machine_key != key) return OtherMachineKey(session.machine);
-    others.push_back(&row);
+  const SessionTable::Live& others =
+      sessions_.LiveOn(session.project, session.pool, session.machine);
+  for (const auto& [id, row] : others) {
+    if (row->machine_key != key) return OtherMachineKey(session.machine);
   }
-  for (SessionRow* row : others) {
+  for (const auto& [id, row] : others) {
     row->expires_us = std::min(row->expires_us, clock_us_() - 1);
     row->token.clear();
     row->next_token.clear();
   }
-  SessionRow& row = sessions_[session.id];
-  row.session = Session{session.id,   session.machine, session.project,
-                        session.pool, session.shape,   SessionState::kAlive};
+  SessionRow& row =
+      sessions_.Add({session.id, session.machine, session.project, session.pool, session.shape,
+                     IsLeaving(session) ? SessionState::kDraining : SessionState::kAlive});
   row.joined_us = row.seen_us = row.token_us = clock_us_();
   row.expires_us = row.joined_us + session.life.count();
   row.machine_key = key;
@@ -56,71 +59,76 @@ Result<Session> MemoryStore::Join(const NewSession& session) {
 Result<Session> MemoryStore::CheckPass(const SessionPass& pass, Duration token_life,
                                        std::optional<JobId> job) {
   const std::lock_guard lock(mutex_);
-  const auto found = sessions_.find(pass.session);
-  if (found == sessions_.end() || found->second.session.state == SessionState::kDead ||
-      !IsGood(TokensOf(found->second), HashToken(pass.token), token_life)) {
+  const SessionRow* const live = sessions_.FindLive(pass.session);
+  if (live == nullptr || !IsGood(TokensOf(*live), HashToken(pass.token), token_life)) {
     return NotYourPass();
   }
-  const bool holds = !job || std::any_of(leases_.begin(), leases_.end(), [&](const auto& entry) {
-    return entry.second.session == pass.session && entry.second.chunk.job == *job;
-  });
-  if (!holds) return NoLeaseOf(*job);
-  return found->second.session;
+  if (job && !leases_.OwedBy(pass.session).contains(*job)) return NoLeaseOf(*job);
+  return live->session;
 }
 
 Result<void> MemoryStore::Drain(SessionId id, const std::string& project) {
   const std::lock_guard lock(mutex_);
-  const auto found = sessions_.find(id);
-  if (found == sessions_.end() || found->second.session.state == SessionState::kDead ||
-      (!project.empty() && found->second.session.project != project)) {
-    return NoSuchSession(id);
-  }
-  found->second.session.state = SessionState::kDraining;
+  SessionRow* const live = sessions_.FindLive(id);
+  const bool is_there = live != nullptr && (project.empty() || live->session.project == project);
+  if (!is_there) return NoSuchSession(id);
+  live->session.state = SessionState::kDraining;
   return {};
 }
 
 Result<void> MemoryStore::PutAside(SessionId id, const std::string& reason) {
   const std::lock_guard lock(mutex_);
-  const auto found = sessions_.find(id);
-  if (found == sessions_.end() || found->second.session.state == SessionState::kDead) return {};
-  found->second.session.state = SessionState::kDraining;
-  found->second.session.aside = reason;
+  SessionRow* const live = sessions_.FindLive(id);
+  if (live == nullptr) return {};
+  live->session.state = SessionState::kDraining;
+  live->session.aside = reason;
   return {};
 }
 
 Result<std::vector<tidemill::Record>> MemoryStore::ListRecords() {
   const std::lock_guard lock(mutex_);
   std::set<std::string> projects;
-  for (const auto& [id, row] : sessions_) {
-    const bool lives = row.session.state != SessionState::kDead;
-    if (lives && row.blamed > 0) projects.insert(row.session.project);
+  for (const auto& [id, row] : sessions_.live()) {
+    if (row->blamed > 0) projects.insert(row->session.project);
   }
   std::vector<tidemill::Record> records;
-  for (const auto& [id, row] : sessions_) {
-    const Session& session = row.session;
-    if (session.state == SessionState::kDead || !projects.contains(session.project)) continue;
+  for (const auto& [id, row] : sessions_.live()) {
+    const Session& session = row->session;
+    if (!projects.contains(session.project)) continue;
     records.push_back(
-        {id, session.project, session.pool, row.attempts, row.blamed, !session.aside.empty()});
+        {id, session.project, session.pool, row->attempts, row->blamed, !session.aside.empty()});
   }
   return records;
 }
 
+void MemoryStore::Bury(SessionRow& row) {
+  for (const LeaseId id : leases_.OfSession(row.session.id)) touched_.Add(leases_.At(id).chunk);
+  sessions_.Bury(row, clock_us_());
+}
+
 void MemoryStore::LoseLease(const Lease& lease, std::int64_t now_us, Reaped& reaped) {
-  Chunk& chunk = jobs_.at(lease.chunk.job).chunks[lease.chunk.chunk].chunk;
-  const LossMasks masks = LossesOf(chunk, lease.mine);
+  const Chunk& chunk = ChunkOf(lease.chunk);
+  LossMasks masks = LossesOf(chunk, lease.mine);
+  if (Planted(Plant::kNoLosses)) {
+    masks.once = lease.mine;
+    masks.twice = masks.more = Bits(chunk.length());
+  }
   Bits exhausted(chunk.length());
   for (const int offset : (masks.twice | masks.more).Indexes()) {
-    ItemTry& counts = TryOf(chunk, offset).counts;
+    ItemTry& counts = tries_.Of(chunk, offset).counts;
     counts.lost = masks.twice.Get(offset) ? 2 : counts.lost + 1;
     if (counts.lost >= limits::kMaxLost) exhausted.Set(offset);
   }
-  const Bits ended = ApplyLoss(chunk, masks, exhausted, lease.tried);
+  Bits ended;
+  Change(lease.chunk, [&](StoredChunk& stored) {
+    ended = ApplyLoss(stored.chunk, masks, exhausted, lease.tried);
+  });
   if (lease.tried) {
-    for (const int offset : (lease.mine - ended).Indexes()) TryOf(chunk, offset).due_us = now_us;
+    for (const int offset : (lease.mine - ended).Indexes()) tries_.SetDue(chunk, offset, now_us);
   }
   if (ended.Any()) {
-    reports_[{lease.id, kReaperSeq}] = Report{
-        lease.id, kReaperSeq, lease.chunk, lease.round, ReportKind::kLostLimit, ended, ended, {}};
+    reports_.Add(
+        {lease.id, kReaperSeq, lease.chunk, lease.round, ReportKind::kLostLimit, ended, ended, {}});
   }
   reaped.items_lost += lease.mine.Count();
   reaped.items_failed += ended.Count();
@@ -131,24 +139,38 @@ Result<Reaped> MemoryStore::Reap(int limit) {
   Reaped reaped;
   std::set<JobId> jobs;
   const std::int64_t now_us = clock_us_();
-  for (auto& [id, row] : sessions_) {
+  for (const auto& [id, row] : sessions_.live()) {
     if (static_cast<int>(reaped.sessions.size()) == limit) break;
-    if (row.session.state == SessionState::kDead || row.expires_us >= now_us) continue;
-    row.session.state = SessionState::kDead;
-    row.dead_us = now_us;
-    reaped.sessions.push_back(id);
-    for (auto it = leases_.begin(); it != leases_.end();) {
-      if (it->second.session != id) {
-        ++it;
-        continue;
-      }
-      LoseLease(it->second, now_us, reaped);
-      jobs.insert(it->second.chunk.job);
-      it = leases_.erase(it);
+    if (row->expires_us < now_us) reaped.sessions.push_back(id);
+  }
+  if (Planted(Plant::kReapUnlocked)) {
+    std::swap(reaped.sessions, seen_over_);
+    std::erase_if(reaped.sessions, [this](SessionId id) { return !sessions_.FindLive(id); });
+  }
+  for (const SessionId id : reaped.sessions) {
+    Bury(sessions_.At(id));
+    const LeaseTable::Ids leases = leases_.OfSession(id);
+    for (const LeaseId lease : leases) {
+      LoseLease(leases_.At(lease), now_us, reaped);
+      jobs.insert(leases_.At(lease).chunk.job);
+      leases_.End(lease);
     }
   }
   reaped.jobs.assign(jobs.begin(), jobs.end());
   return reaped;
+}
+
+std::optional<Lease> MemoryStore::FindLease(LeaseId id) {
+  const std::lock_guard lock(mutex_);
+  const Lease* lease = leases_.Find(id);
+  if (lease == nullptr) return std::nullopt;
+  return *lease;
+}
+
+bool MemoryStore::IsReplaced(SessionId id) {
+  const std::lock_guard lock(mutex_);
+  const SessionRow* row = sessions_.Find(id);
+  return row != nullptr && row->token.empty();
 }
 
 }  // namespace tidemill

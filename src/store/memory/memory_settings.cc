@@ -74,10 +74,9 @@ Result<void> MemoryStore::DropPool(const std::string& project, const std::string
     const bool named = std::find(names.begin(), names.end(), pool) != names.end();
     if (key.first == project && named) return PoolOfQueue(pool, queue.name);
   }
-  for (const auto& [id, row] : sessions_) {
-    const Session& session = row.session;
-    const bool in_it = session.project == project && session.pool == pool;
-    if (in_it && session.state != SessionState::kDead) return PoolHasMachines(pool);
+  for (const auto& [id, row] : sessions_.live()) {
+    const Session& session = row->session;
+    if (session.project == project && session.pool == pool) return PoolHasMachines(pool);
   }
   const auto is_of_it = [&](const auto& entry) {
     return entry.first.project == project && entry.first.pool == pool;

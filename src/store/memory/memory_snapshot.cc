@@ -12,34 +12,21 @@ namespace tidemill {
 // Exact in the first chunks with something free; what lies behind the last of them counts as free.
 void MemoryStore::CountWaiting(const JobRow& row, PlanJob& job) const {
   int left = kFreeSampleChunks;
-  for (const StoredChunk& stored : row.chunks) {
-    const Chunk& chunk = stored.chunk;
-    if (chunk.Free().None()) continue;
-    job.waiting += chunk.Free().Count();
-    job.worn_waiting += (chunk.Free() & chunk.suspect).Count();
+  for (const std::int32_t number : row.chunks.free()) {
+    const ChunkTally& tally = row.chunks.TallyOf(number);
+    job.waiting += tally.free;
+    job.worn_waiting += tally.free_worn;
     if (--left > 0) continue;
+    const Chunk& chunk = row.chunks.at(number).chunk;
     job.waiting += row.job.items - chunk.first_item - chunk.length();
     break;
   }
   job.waiting += CountDue(job.id);
   const std::int64_t now_us = clock_us_();
-  for (auto it = tries_.lower_bound({job.id, 0}); it != tries_.end() && it->first.first == job.id;
-       ++it) {
-    if (!it->second.due_us || *it->second.due_us <= now_us) continue;
-    const TimePoint due{Duration(*it->second.due_us)};
-    job.rest_until = job.resting == 0 ? due : std::min(job.rest_until, due);
-    ++job.resting;
-  }
-  job.resting = std::min<std::int64_t>(job.resting, kDueSample);
-}
-
-void MemoryStore::CountLeased(PlanJob& job) const {
-  for (const auto& [id, lease] : leases_) {
-    if (lease.chunk.job != job.id) continue;
-    job.leased += lease.mine.Count();
-    const Chunk& chunk = jobs_.at(job.id).chunks[lease.chunk.chunk].chunk;
-    job.worn_leased += (lease.mine & chunk.suspect).Count();
-  }
+  const TryTable::Rests& rests = tries_.RestsOf(job.id);
+  auto it = rests.lower_bound({now_us + 1, 0});
+  if (it != rests.end()) job.rest_until = TimePoint(Duration(it->first));
+  for (; it != rests.end() && job.resting < kDueSample; ++it) ++job.resting;
 }
 
 PlanJob MemoryStore::PlanJobOf(const JobRow& row) const {
@@ -56,7 +43,8 @@ PlanJob MemoryStore::PlanJobOf(const JobRow& row) const {
   job.need = row.job.spec.resources;
   job.need.memory_bytes = row.job.memory_bytes;
   CountWaiting(row, job);
-  CountLeased(job);
+  job.leased = row.chunks.counts().running;
+  job.worn_leased = row.chunks.leased_worn();
   job.max_parallel = wishes.max_parallel;
   if (wishes.deadline) job.deadline = job.submitted + *wishes.deadline;
   job.budget = wishes.budget;
@@ -66,8 +54,9 @@ PlanJob MemoryStore::PlanJobOf(const JobRow& row) const {
   std::set_difference(after.begin(), after.end(), row.after_met.begin(), row.after_met.end(),
                       std::back_inserter(job.after));
   HeardTimes heard;
-  for (const auto& [key, one] : times_) {
-    if (key.first != job.id) continue;
+  for (auto it = times_.lower_bound({job.id, ""}); it != times_.end(); ++it) {
+    const HeardTimes& one = it->second;
+    if (it->first.first != job.id) break;
     heard.items += one.items;
     heard.seconds += one.seconds;
     heard.squares += one.squares;
@@ -98,21 +87,16 @@ PlanMachine MemoryStore::PlanMachineOf(const MachineKey& key, const MachineRow& 
   machine.idle_since = row.idle_since.value_or(TimePoint{});
   machine.ordered = row.ordered;
   machine.ending = row.ending;
-  const auto found = sessions_.find(row.session);
-  if (found == sessions_.end()) return machine;
-  const SessionRow& live = found->second;
-  if (live.session.state == SessionState::kDead || live.token.empty()) return machine;
+  const SessionRow* const found = sessions_.FindLive(row.session);
+  if (found == nullptr || found->token.empty()) return machine;
+  const SessionRow& live = *found;
   machine.session = row.session;
   machine.has = live.session.shape;
-  std::map<JobId, std::int64_t> owed;
-  for (const auto& [id, lease] : leases_) {
-    if (lease.session == row.session) owed[lease.chunk.job] += lease.mine.Count();
-  }
   std::map<JobId, std::string> waits;
   if (live.status) {
     for (const JobUse& use : live.status->jobs) waits[use.job] = use.waits_for;
   }
-  machine.leases = LeasesOn(machine.has, owed, needs, waits);
+  machine.leases = LeasesOn(machine.has, leases_.OwedBy(row.session), needs, waits);
   return machine;
 }
 
@@ -130,9 +114,9 @@ Result<Snapshots> MemoryStore::ReadSnapshots() {
   }
   for (const auto& [key, queue] : queues_) projects[key.first].queues.push_back(queue);
   std::map<JobId, Resources> needs;
-  for (const auto& [id, row] : jobs_) {
-    if (row.job.state != JobState::kActive && row.job.state != JobState::kPaused) continue;
-    PlanJob& job = projects[row.job.project].jobs.emplace_back(PlanJobOf(row));
+  for (const auto& [id, row] : under_way_) {
+    if (row->job.state != JobState::kActive && row->job.state != JobState::kPaused) continue;
+    PlanJob& job = projects[row->job.project].jobs.emplace_back(PlanJobOf(*row));
     needs[id] = job.need;
   }
   for (const auto& [key, row] : machine_rows_) {

@@ -4,39 +4,47 @@
 #include <algorithm>
 #include <set>
 
+#include "base/planted.h"
 #include "store/rules.h"
+#include "store/standing_rules.h"
 
 namespace tidemill {
 
-bool MemoryStore::JobRow::AllDone() const {
-  return std::all_of(chunks.begin(), chunks.end(),
-                     [](const StoredChunk& stored) { return stored.chunk.AllDone(); });
-}
-
-bool MemoryStore::JobRow::AnyFree() const {
-  return std::any_of(chunks.begin(), chunks.end(),
-                     [](const StoredChunk& stored) { return stored.chunk.Free().Any(); });
-}
-
-bool MemoryStore::JobRow::AnyWaiting() const {
-  return std::any_of(chunks.begin(), chunks.end(), [](const StoredChunk& stored) {
-    return ItemsIn(stored.chunk, ItemState::kWaiting).Any();
-  });
-}
-
-Result<MemoryStore::JobRow*> MemoryStore::Row(JobId id) {
+Result<JobRow*> MemoryStore::Row(JobId id) {
   const auto found = jobs_.find(id);
   if (found == jobs_.end()) return NoSuchJob(id);
   return &found->second;
 }
 
+void MemoryStore::Change(ChunkKey key, const std::function<void(StoredChunk&)>& change) {
+  JobChunks& chunks = jobs_.at(key.job).chunks;
+  chunks.Change(key.chunk, change);
+  const StoredChunk& stored = chunks.at(key.chunk);
+  if (!stored.rolled && IsOver(stored.chunk)) {
+    to_roll_up_.insert(key);
+  } else {
+    to_roll_up_.erase(key);
+  }
+  touched_.Add(key);
+}
+
+void MemoryStore::Enter(JobRow& row, JobState state) {
+  const JobId id = row.job.id;
+  const bool was = IsUnderWay(row.job.state);
+  row.job.state = state;
+  if (IsUnderWay(state)) {
+    under_way_[id] = &row;
+  } else {
+    under_way_.erase(id);
+  }
+  if (IsUnderWay(state) == was) return;
+  for (const auto& [number, entry] : row.chunks.all()) touched_.Add({id, number});
+}
+
 Result<Job> MemoryStore::CreateJob(const NewJob& job) {
   const std::lock_guard lock(mutex_);
-  for (const auto& [id, row] : jobs_) {
-    if (row.job.project == job.project && row.job.key == job.key) {
-      return SameJobOrConflict(row.job, job);
-    }
-  }
+  const auto known = job_keys_.find({job.project, job.key});
+  if (known != job_keys_.end()) return SameJobOrConflict(jobs_.at(known->second).job, job);
   TIDEMILL_TRY_VOID(MayComeAfter(job, [&](JobId other) {
     const auto found = jobs_.find(other);
     return found != jobs_.end() && found->second.job.project == job.project;
@@ -54,6 +62,8 @@ Result<Job> MemoryStore::CreateJob(const NewJob& job) {
                 .owner = job.owner,
                 .trial = job.spec.canary > 0};
   row.touched_us = clock_us_();
+  under_way_[id] = &row;
+  job_keys_[{job.project, job.key}] = id;
   return row.job;
 }
 
@@ -62,23 +72,30 @@ Result<Job> MemoryStore::AddPart(JobId id, const NewPart& part) {
   TIDEMILL_TRY(JobRow * row, Row(id));
   Job& job = row->job;
   if (part.number >= 0 && part.number < job.parts) {
-    if (row->digests[part.number] != part.digest) return OtherPartConflict(part.number);
+    const auto stored = row->parts.find(part.number);
+    if (stored == row->parts.end()) return ForgottenPartConflict(part.number);
+    if (stored->second.digest != part.digest) return OtherPartConflict(part.number);
     return job;
   }
   TIDEMILL_TRY_VOID(MayAddPart(job, part));
   const std::vector<NewChunkItems> chunks = ChunksOf(part);
   TIDEMILL_TRY_VOID(MayGrow(job, ItemsIn(chunks)));
-  for (const NewChunkItems& items : chunks) {
-    const Chunk chunk = NewChunk({id, job.chunks++}, job.items, items.length);
-    row->chunks.push_back({chunk, false});
-    row->bodies.push_back(items.body);
-    job.items += items.length;
-  }
-  row->digests.push_back(part.digest);
-  ++job.parts;
-  row->touched_us = clock_us_();
+  Append(*row, chunks);
+  row->parts[job.parts++] = {part.digest, Today()};
   if (job.state != JobState::kDraft) ++change_;
   return job;
+}
+
+void MemoryStore::Append(JobRow& row, const std::vector<NewChunkItems>& chunks) {
+  Job& job = row.job;
+  for (const NewChunkItems& items : chunks) {
+    const Chunk chunk = NewChunk({job.id, job.chunks++}, job.items, items.length);
+    row.chunks.Add(chunk);
+    touched_.Add(chunk.key);
+    row.bodies[chunk.key.chunk] = items.body;
+    job.items += items.length;
+  }
+  row.touched_us = clock_us_();
 }
 
 Result<Job> MemoryStore::SealJob(JobId id, std::int32_t parts) {
@@ -86,7 +103,7 @@ Result<Job> MemoryStore::SealJob(JobId id, std::int32_t parts) {
   TIDEMILL_TRY(JobRow * row, Row(id));
   if (row->job.state != JobState::kDraft) return row->job;
   if (row->job.parts != parts) return WrongPartsConflict(row->job, parts);
-  row->job.state = JobState::kActive;
+  Enter(*row, JobState::kActive);
   ++change_;
   return row->job;
 }
@@ -102,7 +119,7 @@ Result<Job> MemoryStore::Move(JobId id, JobState from, JobState to, const std::s
   const std::lock_guard lock(mutex_);
   TIDEMILL_TRY(JobRow * row, Row(id));
   if (row->job.state == from) {
-    row->job.state = to;
+    Enter(*row, to);
     row->job.reason = reason;
     ++change_;
   }
@@ -132,7 +149,7 @@ Result<void> MemoryStore::PauseTrial(JobId id, const std::string& reason) {
   if (found == jobs_.end()) return {};
   Job& job = found->second.job;
   if (job.state != JobState::kActive || !job.trial) return {};
-  job.state = JobState::kPaused;
+  Enter(found->second, JobState::kPaused);
   job.reason = reason;
   ++change_;
   return {};
@@ -160,7 +177,7 @@ Result<Job> MemoryStore::CancelJob(JobId id) {
   Job& job = row->job;
   if (job.state == JobState::kFinished) return WrongStateConflict(job);
   if (job.state != JobState::kCancelled && job.state != JobState::kCancelling) {
-    job.state = JobState::kCancelling;
+    Enter(*row, JobState::kCancelling);
     job.reason.clear();
     ++change_;
   }
@@ -172,45 +189,43 @@ Result<Reopened> MemoryStore::ReopenJob(JobId id, const ReopenWhich& which) {
   TIDEMILL_TRY(JobRow * row, Row(id));
   Job& job = row->job;
   if (!MayReopen(job.state)) return WrongStateConflict(job);
+  if (!which.items.empty()) {
+    std::vector<Chunk> all;
+    for (const auto& [number, entry] : row->chunks.all()) all.push_back(entry.stored.chunk);
+    TIDEMILL_TRY_VOID(MayReopenItems(job, which.items, all));
+  }
   Reopened reopened{.items = 0, .round = job.round};
-  for (StoredChunk& stored : row->chunks) {
-    Chunk& chunk = stored.chunk;
+  for (const auto& [number, entry] : row->chunks.all()) {
+    const Chunk& chunk = entry.stored.chunk;
     const Bits items = ItemsToReopen(chunk, which);
     if (items.None()) continue;
     reopened.round = job.round + 1;
     reopened.items += items.Count();
-    Reopen(chunk, items, reopened.round);
-    stored.rolled = false;
-    for (auto& [key, report] : reports_) {
-      if (report.chunk == chunk.key) report.ended -= items;
-    }
-    for (auto& [key, stat] : stats_) {
-      if (stat.chunk != chunk.key) continue;
-      stat.ended -= items;
-      ledgered_.erase(key);
-    }
-    for (const int offset : items.Indexes()) tries_.erase({id, chunk.first_item + offset});
+    Change(chunk.key, [&](StoredChunk& changed) {
+      Reopen(changed.chunk, items, reopened.round);
+      changed.rolled = false;
+    });
+    row->over.erase(number);
+    reports_.Reopen(chunk.key, items);
+    stats_.Reopen(chunk.key, items);
+    for (const int offset : items.Indexes()) tries_.Drop(chunk, offset);
   }
   if (reopened.items == 0) return reopened;
   job.round = reopened.round;
-  if (job.state == JobState::kFinished) job.state = JobState::kActive;
+  if (job.state == JobState::kFinished) Enter(*row, JobState::kActive);
   ++change_;
   return reopened;
 }
 
 void MemoryStore::Revoke(JobRow& row, std::vector<SessionId>& revoked) {
   std::set<SessionId> sessions;
-  int left = limits::kRevokeLeases;
-  for (auto it = leases_.begin(); it != leases_.end() && left > 0;) {
-    const Lease& lease = it->second;
-    if (lease.chunk.job != row.job.id) {
-      ++it;
-      continue;
-    }
-    tidemill::Revoke(row.chunks[lease.chunk.chunk].chunk, lease.mine);
+  for (int left = limits::kRevokeLeases; left > 0; --left) {
+    const LeaseTable::Ids& ids = leases_.OfJob(row.job.id);
+    if (ids.empty()) break;
+    const Lease lease = leases_.At(*ids.begin());
+    Change(lease.chunk, [&](StoredChunk& stored) { tidemill::Revoke(stored.chunk, lease.mine); });
     sessions.insert(lease.session);
-    it = leases_.erase(it);
-    --left;
+    leases_.End(lease.id);
   }
   revoked.assign(sessions.begin(), sessions.end());
 }
@@ -218,15 +233,15 @@ void MemoryStore::Revoke(JobRow& row, std::vector<SessionId>& revoked) {
 void MemoryStore::ParkSome(JobRow& row) {
   int chunks_left = kParkChunks;
   int resting_left = kParkResting;
-  for (StoredChunk& stored : row.chunks) {
-    Chunk& chunk = stored.chunk;
-    if (ItemsIn(chunk, ItemState::kWaiting).None()) continue;
+  const JobChunks::Numbers waiting = row.chunks.waiting();
+  for (const std::int32_t number : waiting) {
+    const Chunk& chunk = row.chunks.at(number).chunk;
     if (chunks_left-- == 0) break;
     const Bits resting = chunk.resting;
     if (resting.Count() > resting_left) continue;
     resting_left -= resting.Count();
-    for (const int offset : resting.Indexes()) TryOf(chunk, offset).due_us.reset();
-    ParkWaiting(chunk);
+    for (const int offset : resting.Indexes()) tries_.SetNotDue(chunk, offset);
+    Change(chunk.key, [](StoredChunk& stored) { ParkWaiting(stored.chunk); });
   }
 }
 
@@ -236,65 +251,61 @@ Result<Swept> MemoryStore::SweepJob(JobId id) {
   Job& job = row->job;
   Swept swept;
   if (job.state == JobState::kCancelling) {
-    Revoke(*row, swept.revoked);
+    if (!Planted(Plant::kCancelKeepsSome)) Revoke(*row, swept.revoked);
     ParkSome(*row);
-    const bool leased = std::any_of(leases_.begin(), leases_.end(), [id](const auto& entry) {
-      return entry.second.chunk.job == id;
-    });
-    if (!leased && !row->AnyWaiting()) job.state = JobState::kCancelled;
-    swept.again = job.state == JobState::kCancelling;
-  } else if (MayFinish(job) && row->AllDone()) {
-    job.state = JobState::kFinished;
+    const bool leased = !leases_.OfJob(id).empty() && !Planted(Plant::kCancelKeepsSome);
+    const bool over = !leased && row->chunks.waiting().empty();
+    if (over) Enter(*row, JobState::kCancelled);
+    swept.again = !over;
+  } else if (MayFinish(job) && row->chunks.AllDone()) {
+    Enter(*row, JobState::kFinished);
     job.reason.clear();
   }
   swept.state = job.state;
   return swept;
 }
 
+void MemoryStore::DropJob(JobId id) {
+  const JobRow& row = jobs_.at(id);
+  job_keys_.erase({row.job.project, row.job.key});
+  under_way_.erase(id);
+  touched_.DropJob(id);
+  jobs_.erase(id);
+}
+
 Result<std::int64_t> MemoryStore::DropStale(Duration age) {
   const std::lock_guard lock(mutex_);
   const std::int64_t before = clock_us_() - age.count();
-  const auto jobs = std::erase_if(jobs_, [before](const auto& entry) {
-    return entry.second.job.state == JobState::kDraft && entry.second.touched_us < before;
-  });
-  const auto sessions = std::erase_if(sessions_, [before](const auto& entry) {
-    return entry.second.session.state == SessionState::kDead && entry.second.dead_us < before;
-  });
+  std::vector<JobId> drafts;
+  for (const auto& [id, row] : under_way_) {
+    if (row->job.state == JobState::kDraft && row->touched_us < before) drafts.push_back(id);
+  }
+  for (const JobId id : drafts) DropJob(id);
   const TimePoint gone_before{Duration(before)};
   std::erase_if(machine_rows_, [gone_before](const auto& entry) {
     return !entry.second.IsShown() && entry.second.since < gone_before;
   });
-  return static_cast<std::int64_t>(jobs + sessions);
+  return std::ssize(drafts) + sessions_.DropDead(before);
 }
 
 Result<RolledUp> MemoryStore::RollUp(int limit, const RollUpMaker& make) {
   const std::lock_guard lock(mutex_);
   RolledUp rolled;
-  for (auto& [id, row] : jobs_) {
-    for (StoredChunk& stored : row.chunks) {
-      if (rolled.chunks == limit) return rolled;
-      const Chunk& chunk = stored.chunk;
-      if (stored.rolled || !IsOver(chunk)) continue;
-      ChunkStat stat{chunk.key, chunk.round, Bits(chunk.length()), {}, {}};
-      std::vector<Report> reports;
-      for (auto it = reports_.begin(); it != reports_.end();) {
-        if (it->second.chunk != chunk.key) {
-          ++it;
-          continue;
-        }
-        stat.ended |= it->second.ended;
-        reports.push_back(std::move(it->second));
-        it = reports_.erase(it);
-      }
-      RollUpText text = make(chunk, reports);
-      stat.block = std::move(text.block);
-      stat.summary = std::move(text.summary);
-      stats_[{chunk.key, chunk.round}] = std::move(stat);
-      ledgered_.erase({chunk.key, chunk.round});
-      stored.rolled = true;
-      ++rolled.chunks;
-      rolled.reports += static_cast<std::int64_t>(reports.size());
-    }
+  while (rolled.chunks < limit && !to_roll_up_.empty()) {
+    const ChunkKey key = *to_roll_up_.begin();
+    const Chunk& chunk = ChunkOf(key);
+    ChunkStat stat{key, chunk.round, Bits(chunk.length()), {}, {}};
+    const std::vector<Report> reports = reports_.Take(key);
+    for (const Report& report : reports) stat.ended |= report.ended;
+    RollUpText text = make(chunk, reports);
+    stat.block = std::move(text.block);
+    stat.summary = std::move(text.summary);
+    stats_.Put(std::move(stat));
+    Change(key, [](StoredChunk& stored) { stored.rolled = true; });
+    JobRow& row = jobs_.at(key.job);
+    if (row.job.open) row.over[key.chunk] = {clock_us_(), ChunkOf(key).failed.Any()};
+    ++rolled.chunks;
+    rolled.reports += std::ssize(reports);
   }
   return rolled;
 }
@@ -316,9 +327,7 @@ Result<std::vector<SessionId>> MemoryStore::Follow(JobId id, Duration time) {
   std::int64_t& until_us = followed_[id];
   until_us = std::max(until_us, clock_us_() + time.count());
   std::set<SessionId> sessions;
-  for (const auto& [lease_id, lease] : leases_) {
-    if (lease.chunk.job == id) sessions.insert(lease.session);
-  }
+  for (const LeaseId lease : leases_.OfJob(id)) sessions.insert(leases_.At(lease).session);
   std::vector<SessionId> first(sessions.begin(), sessions.end());
   if (std::ssize(first) > kFollowSessions) first.resize(kFollowSessions);
   return first;
@@ -328,43 +337,6 @@ Result<void> MemoryStore::Announce() {
   const std::lock_guard lock(mutex_);
   ++change_;
   return {};
-}
-
-Result<StoreState> MemoryStore::Dump(std::optional<JobId> only, Bodies bodies) {
-  const std::lock_guard lock(mutex_);
-  StoreState state;
-  std::map<JobId, std::size_t> place;
-  for (const auto& [id, row] : jobs_) {
-    if (only && *only != id) continue;
-    place[id] = state.jobs.size();
-    JobDump& dump = state.jobs.emplace_back();
-    dump.job = row.job;
-    dump.chunks = row.chunks;
-  }
-  const auto add = [&](JobId job, auto field, const auto& value) {
-    const auto found = place.find(job);
-    if (found != place.end()) (state.jobs[found->second].*field).push_back(value);
-  };
-  std::set<SessionId> holders;
-  for (const auto& [id, lease] : leases_) {
-    add(lease.chunk.job, &JobDump::leases, lease);
-    if (lease.chunk.job == only) holders.insert(lease.session);
-  }
-  for (const auto& [id, row] : sessions_) {
-    if (!only || holders.contains(id)) state.sessions.push_back(row.session);
-  }
-  for (const auto& [key, row] : tries_) {
-    add(key.first, &JobDump::tries, row.counts);
-    if (row.due_us) add(key.first, &JobDump::rests, Rest{key.second, row.chunk, *row.due_us});
-  }
-  for (const auto& [key, report] : reports_) add(report.chunk.job, &JobDump::reports, report);
-  for (const auto& [key, stat] : stats_) add(stat.chunk.job, &JobDump::stats, stat);
-  if (bodies == Bodies::kWith) return state;
-  for (JobDump& dump : state.jobs) {
-    for (Report& report : dump.reports) report.body.clear();
-    for (ChunkStat& stat : dump.stats) stat.block = stat.summary = "";
-  }
-  return state;
 }
 
 }  // namespace tidemill

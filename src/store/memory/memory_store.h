@@ -13,21 +13,35 @@
 #include <vector>
 
 #include "store/access_store.h"
+#include "store/check.h"
 #include "store/ledger_store.h"
+#include "store/memory/job_row.h"
+#include "store/memory/lease_table.h"
+#include "store/memory/machine_row.h"
+#include "store/memory/notify_table.h"
+#include "store/memory/report_table.h"
+#include "store/memory/session_table.h"
+#include "store/memory/touched.h"
+#include "store/memory/try_table.h"
+#include "store/notify_store.h"
 #include "store/plan_store.h"
 #include "store/retries.h"
 #include "store/rules.h"
 #include "store/settings_store.h"
+#include "store/standing_store.h"
 #include "store/store.h"
 
 namespace tidemill {
 
-// The store as maps: for the simulator, and as the plain statement of what a store must do. It goes
-// through every row where a real one has an index. Any thread; nothing survives it.
+// The store as maps: for the simulator, and as the plain statement of what a store must do. What a
+// call takes depends on what it is about, not on all that is stored: a million items are nothing.
+// Any thread; nothing survives it.
 class MemoryStore : public Store,
                     public AccessStore,
                     public LedgerStore,
+                    public NotifyStore,
                     public SettingsStore,
+                    public StandingStore,
                     public PlanStore {
  public:
   // `clock_us` is the store's own clock, since 1970.
@@ -78,14 +92,37 @@ class MemoryStore : public Store,
   Result<std::vector<SessionId>> Follow(JobId id, Duration time) override;
   Result<StoreState> Dump(std::optional<JobId> only, Bodies bodies) override;
 
+  // For a check after each call, of no more than the call may have changed: from WatchTouched on,
+  // TakeTouched answers which chunks that are since it was last called, ascending.
+  void WatchTouched();
+  std::vector<ChunkKey> TakeTouched();
+  // Of a chunk that is there.
+  ChunkState DumpChunk(ChunkKey key);
+
   Result<std::vector<LedgerJob>> ListLedgerJobs(JobId after, int limit) override;
   Result<void> MarkLedgerItems(JobId id, std::int32_t chunks) override;
   Result<void> MarkLedgerState(JobId id, JobState state, std::int32_t round) override;
   Result<std::vector<ChunkStat>> ListLedgerStats(int limit) override;
   Result<void> MarkLedgerStat(const ChunkStat& stat) override;
 
+  Result<Added> AddItems(JobId id, const NewItems& items) override;
+  Result<std::int64_t> ForgetMarks(Duration age, int limit) override;
+  Result<std::vector<JobId>> ListPackable(const PackAges& ages, int limit) override;
+  Result<PackedAway> PackChunks(JobId id, const PackAges& ages, int limit) override;
+  Result<PackedItems> FindPacked(JobId id) override;
+
+  Result<std::vector<Job>> ListUntold(JobId after, int limit) override;
+  Result<bool> Tell(const Job& seen, const std::vector<NewNotification>& made) override;
+  Result<std::vector<Job>> ListBudgets(JobId after, int limit) override;
+  Result<bool> TellBudget(const Job& seen, const std::vector<NewNotification>& made) override;
+  Result<std::vector<DueNotification>> TakeDue(const DueFilter& filter) override;
+  Result<void> EndTry(NotificationId id, std::int32_t tries, const TryEnd& end) override;
+  Result<std::vector<Notification>> ListNotifications(JobId job) override;
+
   Result<Project> PutProject(const std::string& name, const ProjectLimits& limits) override;
   Result<Project> FindProject(const std::string& name) override;
+  Result<Project> SetCloudRoles(const std::string& project,
+                                const std::vector<std::string>& roles) override;
   Result<std::vector<Project>> ListProjects(const std::string& after, int limit) override;
   Result<Pool> PutPool(const Pool& pool) override;
   Result<Pool> FindPool(const std::string& project, const std::string& name) override;
@@ -130,6 +167,9 @@ class MemoryStore : public Store,
   Result<std::optional<std::int64_t>> Lead(const std::string& holder, Duration life) override;
   Result<void> StepDown(const std::string& holder) override;
   Result<void> SeeMachines(const std::vector<ProviderSight>& seen) override;
+  Result<std::optional<std::string>> FindMachineById(const std::string& project,
+                                                     const std::string& pool,
+                                                     const std::string& id) override;
   Result<Snapshots> ReadSnapshots() override;
   Result<void> WritePlans(std::int64_t epoch, const std::map<std::string, Plan>& plans) override;
   Result<PlanInForce> ReadPlan() override;
@@ -149,36 +189,13 @@ class MemoryStore : public Store,
   Result<std::vector<Entry>> ReadOverhead(const std::string& project) override;
   Result<void> HearTimes(const std::string& server, const std::vector<HeardTimes>& times) override;
 
+  // --- for whoever watches ---
+
+  std::optional<Lease> FindLease(LeaseId id);
+  // Its machine has joined anew with another session.
+  bool IsReplaced(SessionId id);
+
  private:
-  struct JobRow {
-    Job job;
-    std::vector<StoredChunk> chunks;
-    std::vector<std::string> bodies;   // one a chunk
-    std::vector<std::string> digests;  // one a part
-    std::int64_t touched_us = 0;
-    std::int64_t granted_us = 0;  // the last lease of it
-    std::int64_t served_us = 0;   // when it was last seen to have a lease, to the minute
-    std::set<JobId> after_met;    // of its wishes' `after`: need not be waited for any more
-    bool AllDone() const;
-    bool AnyFree() const;
-    bool AnyWaiting() const;
-    Counts Count() const;
-  };
-  struct SessionRow {
-    Session session;
-    std::int64_t expires_us = 0;
-    std::int64_t joined_us = 0;
-    std::int64_t seen_us = 0;
-    std::optional<MachineStatus> status;
-    std::int64_t dead_us = 0;
-    std::string machine_key;  // hashes
-    std::string token;
-    std::string next_token;
-    std::int64_t token_us = 0;
-    std::string address;
-    std::int64_t attempts = 0;
-    std::int64_t blamed = 0;
-  };
   struct TokenRow {
     Token token;
     std::set<SessionId> sessions;  // that have joined with it
@@ -191,28 +208,6 @@ class MemoryStore : public Store,
     SecretInfo info;
     std::string sealed;
   };
-  // What is kept of a machine; see PlanMachine.
-  struct MachineRow {
-    std::string name;
-    MachineState state = MachineState::kOrdered;
-    TimePoint since{};
-    Money price = {};
-    TimePoint billed_from{};  // 1970: its provider has not shown it yet
-    TimePoint put_down_until{};
-    std::optional<TimePoint> joined = {};
-    std::optional<TimePoint> idle_since = {};
-    bool ordered = false;
-    bool ending = false;
-    SessionId session = {};  // the last one
-    // The leader is shown it: there, or gone and not put down to its end.
-    bool IsShown() const { return state != MachineState::kGone || put_down_until < since; }
-  };
-  // What only the leader writes of a pool.
-  struct PoolMarks {
-    ProviderWord word;
-    std::int64_t next_number = 0;
-    std::int32_t never_joined = 0;
-  };
   struct Leader {
     std::string holder;
     std::int64_t epoch = 0;
@@ -224,12 +219,21 @@ class MemoryStore : public Store,
   class MachineWatch;
 
   Result<JobRow*> Row(JobId id);
+  const Chunk& ChunkOf(ChunkKey key) const { return jobs_.at(key.job).chunks.at(key.chunk).chunk; }
+  // Every change of a chunk goes through here, and of a job's state through Enter.
+  void Change(ChunkKey key, const std::function<void(StoredChunk&)>& change);
+  void Enter(JobRow& row, JobState state);
+  void Append(JobRow& row, const std::vector<NewChunkItems>& chunks);
+  std::int32_t Today() const;
+  // Whether the chunk may be packed away by its age, wherever its record is.
+  bool IsOld(const OverMark& mark, const PackAges& ages) const;
+  void Bury(SessionRow& row);
+  void DropJob(JobId id);
+  JobDump DumpJob(const JobRow& row, Bodies bodies) const;
   Result<Job> Move(JobId id, JobState from, JobState to, const std::string& reason);
   void Revoke(JobRow& row, std::vector<SessionId>& revoked);
   void ParkSome(JobRow& row);
   void LoseLease(const Lease& lease, std::int64_t now_us, Reaped& reaped);
-  // What is kept of an item, from now on if there was nothing.
-  TryRow& TryOf(const Chunk& chunk, int offset) { return TryIn(tries_, chunk, offset); }
   std::int64_t CountDue(JobId job) const;
   std::int64_t NowMs() const { return clock_us_() / 1000; }
   SessionTokens TokensOf(const SessionRow& row) const;
@@ -239,9 +243,10 @@ class MemoryStore : public Store,
   PoolSettings SettingsOf(const Pool& pool) const;
   Result<void> MayGrow(const Job& job, std::int64_t more) const;
   TimePoint Now() const { return TimePoint(Duration(clock_us_())); }
-  bool HasLease(SessionId session) const;
+  bool HasLease(SessionId session) const { return !leases_.OfSession(session).empty(); }
+  // It was ordered, and drains or is about to be ended.
+  bool IsLeaving(const NewSession& session) const;
   void CountWaiting(const JobRow& row, PlanJob& job) const;
-  void CountLeased(PlanJob& job) const;
   PlanJob PlanJobOf(const JobRow& row) const;
   PlanMachine PlanMachineOf(const MachineKey& key, const MachineRow& row,
                             const std::map<JobId, Resources>& needs) const;
@@ -250,20 +255,20 @@ class MemoryStore : public Store,
   std::mutex mutex_;
   // Guarded by mutex_.
   std::map<JobId, JobRow> jobs_;
-  std::int64_t last_job_ = 0;  // a number is never used again, though its draft was dropped
+  std::map<JobId, JobRow*> under_way_;  // of jobs_: those that are neither finished nor cancelled
+  std::map<std::pair<std::string, std::string>, JobId> job_keys_;  // by project and key
+  std::set<ChunkKey> to_roll_up_;
+  std::int64_t last_job_ = 0;         // a number is never used again, though its draft was dropped
+  std::vector<SessionId> seen_over_;  // by the reaper when it last looked, if Plant::kReapUnlocked
   std::map<JobId, std::int64_t> followed_;  // until when
-  std::map<SessionId, SessionRow> sessions_;
-  std::map<LeaseId, Lease> leases_;
-  TryRows tries_;
-  std::map<std::pair<LeaseId, std::int32_t>, Report> reports_;
-  std::map<std::pair<ChunkKey, std::int32_t>, ChunkStat> stats_;
-  struct LedgerMarks {
-    std::int32_t chunks = 0;
-    int state = -1;
-    std::int32_t round = -1;
-  };
+  TouchedChunks touched_;
+  SessionTable sessions_;
+  LeaseTable leases_{touched_};
+  TryTable tries_{touched_};
+  ReportTable reports_{touched_};
+  StatTable stats_{touched_};
   std::map<JobId, LedgerMarks> ledger_;
-  std::set<std::pair<ChunkKey, std::int32_t>> ledgered_;  // of stats_
+  NotifyTable notify_;
   std::int64_t change_ = 0;
   std::map<std::string, Project> projects_ = {
       {std::string(kDefaultProject), {std::string(kDefaultProject), {}, 0}}};

@@ -11,8 +11,10 @@ class MemoryHolder : public StoreHolder {
   Store& store() override { return store_; }
   AccessStore& access() override { return store_; }
   LedgerStore& ledger() override { return store_; }
+  NotifyStore& notify() override { return store_; }
   SettingsStore& settings() override { return store_; }
   PlanStore& plan() override { return store_; }
+  StandingStore& standing() override { return store_; }
   void Age(Duration time) override { now_us_ += time.count(); }
 
  private:

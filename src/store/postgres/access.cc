@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Projects, pools, secrets, and what is written down of calls.
+#include "model/cloud_role.h"
 #include "store/postgres/postgres_store.h"
 #include "store/postgres/rows.h"
 #include "store/rules.h"
@@ -7,7 +8,8 @@
 namespace tidemill {
 namespace {
 
-#define TIDEMILL_PROJECT_COLUMNS "name, calls_per_second, items_max, log_bytes, created_at"
+#define TIDEMILL_PROJECT_COLUMNS \
+  "name, calls_per_second, items_max, log_bytes, created_at, cloud_roles"
 Project ReadProject(Row& row) {
   Project project;
   project.name = row.Text();
@@ -15,6 +17,7 @@ Project ReadProject(Row& row) {
   project.limits.items = row.Big();
   project.limits.log_bytes = row.Big();
   project.created_ms = row.Time() / 1000;
+  project.cloud_roles = ParseCloudRoles(row.Text());
   return project;
 }
 
@@ -50,16 +53,19 @@ const Statement kFirstPool{"first_pool",
                            " on conflict do nothing"};
 const Statement kFindProject{"find_project",
                              "select " TIDEMILL_PROJECT_COLUMNS " from project where name = $1"};
+const Statement kSetCloudRoles{
+    "set_cloud_roles",
+    "update project set cloud_roles = $2 where name = $1 returning " TIDEMILL_PROJECT_COLUMNS};
 const Statement kListProjects{"list_projects", "select " TIDEMILL_PROJECT_COLUMNS
                                                " from project where name > $1 collate \"C\""
                                                " order by name collate \"C\" limit $2"};
 const Statement kPutPool{
     "put_pool",
     "insert into pool (project, name, no_capabilities, read_only_root, no_network,"
-    " user_namespace, firewall) select $1, $2, $3, $4, $5, $6, $7"
+    " user_namespace, firewall, volumes) select $1, $2, $3, $4, $5, $6, $7, $8"
     " where exists (select 1 from project where name = $1)"
     " on conflict (project, name) do update set no_capabilities = $3, read_only_root = $4,"
-    " no_network = $5, user_namespace = $6, firewall = $7"};
+    " no_network = $5, user_namespace = $6, firewall = $7, volumes = $8"};
 const Statement kFindPool{"find_pool", "select " TIDEMILL_POOL_COLUMNS
                                        " from pool o where o.project = $1 and o.name = $2"};
 const Statement kListPools{"list_pools", "select " TIDEMILL_POOL_COLUMNS
@@ -114,6 +120,7 @@ Pool ReadPool(Row& row) {
   pool.policy.no_network = row.Flag();
   pool.policy.user_namespace = row.Flag();
   pool.policy.firewall = row.Flag();
+  pool.policy.volumes = ParseVolumes(row.Text());
   return pool;
 }
 
@@ -136,6 +143,14 @@ Result<Project> PostgresStore::FindProject(const std::string& name) {
   return ReadFirst(rows, ReadProject);
 }
 
+Result<Project> PostgresStore::SetCloudRoles(const std::string& project,
+                                             const std::vector<std::string>& roles) {
+  TIDEMILL_TRY(const Rows rows,
+               Query(kSetCloudRoles, Params().Text(project).Text(FormatCloudRoles(roles))));
+  if (rows.empty()) return NoSuchProject(project);
+  return ReadFirst(rows, ReadProject);
+}
+
 Result<std::vector<Project>> PostgresStore::ListProjects(const std::string& after, int limit) {
   TIDEMILL_TRY(const Rows rows, Query(kListProjects, Params().Text(after).Int(limit)));
   return ReadAll(rows, ReadProject);
@@ -150,7 +165,8 @@ Result<Pool> PostgresStore::PutPool(const Pool& pool) {
                                                     .Flag(policy.read_only_root)
                                                     .Flag(policy.no_network)
                                                     .Flag(policy.user_namespace)
-                                                    .Flag(policy.firewall)));
+                                                    .Flag(policy.firewall)
+                                                    .Text(FormatVolumes(policy.volumes))));
   if (rows.touched() == 0) return NoSuchProject(pool.project);
   return pool;
 }

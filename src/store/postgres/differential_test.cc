@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The same random calls, lies included, to the store that is easy to read and to the one that is
-// used: every answer and the whole state after every call must be the same, and nothing lost or
-// doubled.
+// used: every answer and the state after every call must be the same, and nothing lost or doubled.
+#include "store/postgres/differential.h"
+
 #include <algorithm>
 #include <cstdlib>
 #include <iostream>
@@ -21,51 +22,31 @@ std::uint64_t Setting(const char* name, std::uint64_t otherwise) {
   return value == nullptr ? otherwise : std::strtoull(value, nullptr, 10);
 }
 
-// Both have one clock, so that nothing may differ.
-std::pair<Job, Counts> Plain(const JobCounts& counts) { return {counts.job, counts.counts}; }
-std::vector<std::pair<Job, Counts>> Plain(const std::vector<JobCounts>& all) {
-  std::vector<std::pair<Job, Counts>> plain;
-  for (const JobCounts& counts : all) plain.push_back(Plain(counts));
-  return plain;
-}
-std::pair<std::int64_t, std::int64_t> Plain(const ChangeMark& mark) {
-  return {mark.seq, mark.clock_us};
-}
-template <typename T>
-const T& Plain(const T& value) {
-  return value;
-}
-
-// How often the runs came to what is rare.
-struct Seen {
-  std::int64_t calls = 0, outcomes = 0, refused = 0, given_again = 0, revoked = 0, lost = 0,
-               lost_limit = 0, finished = 0, cancelled = 0, reopened = 0, rolled = 0, dropped = 0,
-               troubles = 0, retried = 0, larger = 0, rested = 0, blamed = 0, worn = 0;
-};
-
 class Differential {
  public:
-  Differential(std::uint64_t seed, TestDatabase& database, PostgresStore& postgres, Seen& seen)
+  Differential(std::uint64_t seed, const WorldSize& size, TestDatabase& database,
+               PostgresStore& postgres, DifferentialSeen& seen)
       : random_(seed),
+        size_(size),
         database_(database),
         postgres_(postgres),
         seen_(seen),
         lossy_(random_.Chance(0.4)) {
     database_.SetClock(now_us_);
+    memory_.WatchTouched();
   }
 
   // True while the stores agree.
   bool Step() {
     ++seen_.calls;
     if (Chance(0.3)) PassTime();
+    named_.clear();
     Call();
-    const StoreState expected = Must(memory_.Dump({}, Bodies::kWith));
-    const StoreState actual = Must(postgres_.Dump({}, Bodies::kWith));
-    same_ = same_ && CompareStates(expected, actual);
-    for (const JobDump& dump : actual.jobs) seen_.rested += !dump.rests.empty();
-    for (const std::string& breach : CheckConservation(actual)) {
-      ADD_FAILURE() << breach;
-      same_ = false;
+    for (const ChunkKey& key : memory_.TakeTouched()) named_.insert(key.job);
+    if (++calls_ % size_.whole_every == 0) {
+      Compare(std::nullopt);
+    } else {
+      for (const JobId job : named_) Compare(job);
     }
     return same_;
   }
@@ -77,11 +58,11 @@ class Differential {
     std::int32_t next_seq = 0;
   };
 
-  template <typename Ask>
+  template <typename As = Store, typename Ask>
   auto Both(const char* name, Ask ask) {
     last_ = name;
-    auto expected = ask(static_cast<Store&>(memory_));
-    auto actual = ask(static_cast<Store&>(postgres_));
+    auto expected = ask(static_cast<As&>(memory_));
+    auto actual = ask(static_cast<As&>(postgres_));
     EXPECT_EQ(expected.has_value(), actual.has_value())
         << name << ": " << (actual ? "" : actual.error().reason);
     if (expected.has_value() != actual.has_value()) {
@@ -100,6 +81,18 @@ class Differential {
     return static_cast<typename decltype(actual)::Base>(std::move(actual));
   }
 
+  // Of one job, or of all.
+  void Compare(std::optional<JobId> job) {
+    const StoreState expected = Must(memory_.Dump(job, Bodies::kWith));
+    const StoreState actual = Must(postgres_.Dump(job, Bodies::kWith));
+    same_ = same_ && CompareStates(expected, actual);
+    for (const JobDump& dump : actual.jobs) seen_.rested += !dump.rests.empty();
+    for (const Breach& breach : CheckConservation(actual)) {
+      ADD_FAILURE() << ToString(breach);
+      same_ = false;
+    }
+  }
+
   static bool CompareStates(const StoreState& expected, const StoreState& actual) {
     if (expected == actual) return true;
     EXPECT_EQ(expected.sessions == actual.sessions, true) << "other sessions";
@@ -107,6 +100,7 @@ class Differential {
     for (std::size_t i = 0; i < std::min(expected.jobs.size(), actual.jobs.size()); ++i) {
       const JobDump &a = expected.jobs[i], &b = actual.jobs[i];
       EXPECT_TRUE(a.job == b.job) << "another job";
+      EXPECT_TRUE(a.packed == b.packed) << "others packed away";
       EXPECT_TRUE(a.chunks == b.chunks) << "other chunks";
       EXPECT_TRUE(a.leases == b.leases) << "other leases";
       EXPECT_TRUE(a.tries == b.tries) << "other tries";
@@ -138,7 +132,9 @@ class Differential {
     const int dice = Below(100);
     if (dice < 58) return TellAndAsk();
     if (dice < 64) return ChangeJob();
-    if (dice < 71) return Grow();
+    if (dice < 68) return Grow();
+    if (dice < 70) return Arrive();
+    if (dice < 72) return Pack();
     if (dice < 74) return Create();
     if (dice < 80) return Reap();
     if (dice < 86) return Sweep();
@@ -170,18 +166,30 @@ class Differential {
     shape.memory = Below(3);
     shape.memory_max = Chance(0.5) ? 0 : Below(16);
     shape.canary = Below(3);
-    NewJob job = JobOf(std::to_string(Below(6)), shape);
+    NewJob job = JobOf(std::to_string(Below(size_.jobs)), shape);
     if (Chance(0.5)) job.image_digest = "sha256:" + std::to_string(Below(3));
     if (Chance(0.2)) job.owner = "ann";
     if (!jobs_.empty() && Chance(0.2)) job.spec.wishes.after = {AnyJob()};
     if (Chance(0.1)) job.spec.wishes.labels = {{"zone", "a"}};
     const auto made = Both("CreateJob", [&](Store& store) { return store.CreateJob(job); });
-    if (made) jobs_.insert(made->id);
+    if (!made) return;
+    jobs_.insert(made->id);
+    named_.insert(made->id);
   }
 
   JobId AnyJob() {
+    const JobId job = PickJob();
+    if (jobs_.contains(job)) named_.insert(job);
+    return job;
+  }
+  // One is kept busy to its end, and then another.
+  JobId BusyJob() {
+    const std::vector<RunnableJob> runnable = Must(memory_.ListRunnable(1));
+    return runnable.empty() ? *jobs_.begin() : runnable.front().id;
+  }
+  JobId PickJob() {
     if (Chance(0.02)) return JobId{Below(20)};
-    if (Chance(0.4)) return *jobs_.begin();  // keeps one busy to its end
+    if (Chance(0.4)) return BusyJob();
     return *std::next(jobs_.begin(), Below(static_cast<int>(jobs_.size())));
   }
 
@@ -204,6 +212,62 @@ class Differential {
       part = PartOf(number, lengths, Chance(0.9) ? "a" : "b");
     }
     Both("AddPart", [&](Store& store) { return store.AddPart(id, part); });
+  }
+
+  // Items with marks of which there are few, or calls with a key; now and then time passes by days.
+  void Arrive() {
+    if (Chance(0.1)) {
+      now_us_ += (16 + Below(4)) * Duration(std::chrono::hours(24)).count();
+      database_.SetClock(now_us_);
+      // All of them: which go first of those of one day is nobody's promise.
+      const auto forgotten = Both<StandingStore>(
+          "ForgetMarks", [](StandingStore& store) { return store.ForgetMarks(kMarkAge, 10'000); });
+      if (forgotten) seen_.forgotten += *forgotten;
+      return;
+    }
+    const JobId id = AnyJob();
+    NewItems items;
+    if (Chance(0.3)) {
+      items.key = MarkOf(std::to_string(Below(5)));
+      items.digest = Chance(0.9) ? "a" : "b";
+      items.chunks = {{1 + Below(4), "items"}};
+    } else {
+      for (int i = Below(6); i >= 0; --i) {
+        items.once.push_back(Chance(0.2) ? "" : MarkOf(std::to_string(Below(30))));
+      }
+      items.cut = [](const std::vector<std::size_t>& places) -> Result<std::vector<NewChunkItems>> {
+        return std::vector<NewChunkItems>{{static_cast<std::int32_t>(places.size()), "items"}};
+      };
+    }
+    const auto added = Both<StandingStore>(
+        "AddItems", [&](StandingStore& store) { return store.AddItems(id, items); });
+    if (added) seen_.arrived += added->added;
+    if (added) seen_.known += added->known;
+  }
+
+  // Some of what is due is written, and some of what is written is packed.
+  void Pack() {
+    const JobId id = AnyJob();
+    const auto job = memory_.FindJob(id);
+    if (!job) return;
+    const int limit = 1 + Below(4);
+    const auto due = Both<LedgerStore>(
+        "ListLedgerStats", [&](LedgerStore& store) { return store.ListLedgerStats(20); });
+    if (!due) return;
+    for (const ChunkStat& stat : *due) {
+      if (Chance(0.2)) continue;
+      Both<LedgerStore>("MarkLedgerStat",
+                        [&](LedgerStore& store) { return store.MarkLedgerStat(stat); });
+    }
+    const std::int32_t written = Chance(0.8) ? job->chunks : Below(job->chunks + 1);
+    Both<LedgerStore>("MarkLedgerItems",
+                      [&](LedgerStore& store) { return store.MarkLedgerItems(id, written); });
+    const PackAges ages{.done = Duration(Below(2'000'000)), .failed = Duration(Below(50'000'000))};
+    Both<StandingStore>("ListPackable",
+                        [&](StandingStore& store) { return store.ListPackable(ages, limit); });
+    const auto packed = Both<StandingStore>(
+        "PackChunks", [&](StandingStore& store) { return store.PackChunks(id, ages, limit); });
+    if (packed) seen_.packed += packed->chunks;
   }
 
   void ChangeJob() {
@@ -344,7 +408,7 @@ class Differential {
   }
 
   SessionId AnySession() {
-    if (sessions_.size() < 8 || Chance(0.01)) {
+    if (sessions_.size() < size_.sessions || Chance(0.01)) {
       NewSession session;
       session.id = random_.NewId<SessionId>();
       // Now and then one that is there already, perhaps with another's key.
@@ -474,14 +538,17 @@ class Differential {
   }
 
   SeededRandom random_;
+  const WorldSize size_;
   std::int64_t now_us_ = 1'700'000'000'000'000;
   MemoryStore memory_{[this] { return now_us_; }};
   TestDatabase& database_;
   PostgresStore& postgres_;
-  Seen& seen_;
+  DifferentialSeen& seen_;
   const bool lossy_;  // a world in which machines vanish all the time
   bool same_ = true;
   std::string last_;
+  std::int64_t calls_ = 0;
+  std::set<JobId> named_;  // by the last call
   int started_ = 0;
   std::set<JobId> jobs_;
   std::vector<SessionId> sessions_;
@@ -489,19 +556,22 @@ class Differential {
 };
 
 TEST(Differential, BothStoresAnswerAlikeWhateverTheyAreTold) {
-  constexpr std::int64_t kCallsAWorld = 250;
-  const auto calls = static_cast<std::int64_t>(Setting("TIDEMILL_DIFF_CALLS", 20'000));
+  const bool is_long = Setting("TIDEMILL_DIFF_LONG", 0) != 0;
+  const WorldSize size = is_long ? kLongWorlds : kShortWorlds;
+  const auto calls =
+      static_cast<std::int64_t>(Setting("TIDEMILL_DIFF_CALLS", is_long ? 100'000 : 20'000));
   SystemRandom system;
   std::uint64_t seed = Setting("TIDEMILL_DIFF_SEED", system.Next());
   TestDatabase& database = StillDatabase();
-  Seen seen;
+  DifferentialSeen seen;
   PostgresStore postgres({database.conninfo(), 1});
   for (; seen.calls < calls; ++seed) {
     database.Clean();
-    Differential world(seed, database, postgres, seen);
-    for (std::int64_t call = 1; call <= kCallsAWorld && seen.calls < calls; ++call) {
-      ASSERT_TRUE(world.Step()) << "at call " << call << " (" << world.last()
-                                << ") of TIDEMILL_DIFF_SEED=" << seed;
+    Differential world(seed, size, database, postgres, seen);
+    for (std::int64_t call = 1; call <= size.calls && seen.calls < calls; ++call) {
+      ASSERT_TRUE(world.Step()) << "at call " << call << " (" << world.last() << ") of "
+                                << (is_long ? "TIDEMILL_DIFF_LONG=1 " : "")
+                                << "TIDEMILL_DIFF_SEED=" << seed;
     }
   }
   std::cout << seen.calls << " calls up to seed " << seed << ": outcomes " << seen.outcomes
@@ -511,12 +581,14 @@ TEST(Differential, BothStoresAnswerAlikeWhateverTheyAreTold) {
             << seen.reopened << ", rolled up " << seen.rolled << ", dropped " << seen.dropped
             << ", troubles " << seen.troubles << ", retried " << seen.retried << " (with more "
             << seen.larger << "), blamed " << seen.blamed << ", suspects asked for " << seen.worn
-            << "\n";
+            << ", arrived " << seen.arrived << " (known " << seen.known << ", forgotten "
+            << seen.forgotten << ", chunks packed " << seen.packed << ")\n";
   if (calls < 20'000) return;
   for (const std::int64_t rare :
-       {seen.outcomes, seen.refused, seen.given_again, seen.revoked, seen.lost_limit, seen.finished,
-        seen.cancelled, seen.reopened, seen.rolled, seen.dropped, seen.troubles, seen.retried,
-        seen.larger, seen.rested, seen.blamed, seen.worn}) {
+       {seen.outcomes, seen.refused,   seen.given_again, seen.revoked,   seen.lost_limit,
+        seen.finished, seen.cancelled, seen.reopened,    seen.rolled,    seen.dropped,
+        seen.troubles, seen.retried,   seen.larger,      seen.rested,    seen.blamed,
+        seen.worn,     seen.arrived,   seen.known,       seen.forgotten, seen.packed}) {
     EXPECT_GT(rare, 0) << "the calls no longer come to everything";
   }
 }

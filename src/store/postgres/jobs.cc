@@ -32,7 +32,7 @@ const Statement kInsertPart{"insert_part",
                             "insert into part (job_id, part, digest) values ($1, $2, $3)"};
 const Statement kGrowJob{
     "grow_job",
-    "update job set parts = parts + 1, chunks = chunks + $2, items = items + $3,"
+    "update job set chunks = chunks + $2, items = items + $3, parts = parts + $4,"
     " touched_at = clock_timestamp() where job_id = $1 returning " TIDEMILL_JOB_COLUMNS};
 // Lengths and numbers are enough: all planes begin as zeros.
 const Statement kInsertChunks{
@@ -47,7 +47,8 @@ const Statement kInsertItems{"insert_items",
 const Statement kItemsUnderWay{
     "items_under_way",
     "select coalesce((select items_max from project where name = $1), $2)::bigint,"
-    " (select coalesce(sum(items), 0) from job where project = $1 and state in (0, 1, 2, "
+    " (select coalesce(sum(items - packed_items), 0) from job where project = $1 and state in (0, "
+    "1, 2, "
     "4))::bigint"};
 const Statement kSetState{"set_state",
                           "update job set state = $2::int, reason = $3"
@@ -73,16 +74,6 @@ Result<Job> LockJob(Transaction& transaction, JobId id) {
   TIDEMILL_TRY(const Rows rows, transaction.One(kLockJob, Params().Big(id.number)));
   if (rows.empty()) return NoSuchJob(id);
   return ReadFirst(rows, ReadJob);
-}
-
-// Jobs of a project that grow at the same moment may together pass the limit by a part each.
-Result<void> MayGrow(Transaction& transaction, const std::string& project, std::int64_t more) {
-  TIDEMILL_TRY(const Rows rows,
-               transaction.One(kItemsUnderWay, Params().Text(project).Big(ProjectLimits{}.items)));
-  Row row = rows[0];
-  ProjectLimits limits;
-  limits.items = row.Big();
-  return MayHaveItems(row.Big(), more, limits);
 }
 
 // Sets the state, tells the servers, and commits.
@@ -112,8 +103,19 @@ Result<void> CheckAfter(Transaction& transaction, const NewJob& job) {
   return MayComeAfter(job, [&](JobId id) { return there.contains(id); });
 }
 
-void SendChunks(Transaction& transaction, const Job& job,
-                const std::vector<NewChunkItems>& chunks) {
+}  // namespace
+
+Result<void> MayGrow(Transaction& transaction, const std::string& project, std::int64_t more) {
+  TIDEMILL_TRY(const Rows rows,
+               transaction.One(kItemsUnderWay, Params().Text(project).Big(ProjectLimits{}.items)));
+  Row row = rows[0];
+  ProjectLimits limits;
+  limits.items = row.Big();
+  return MayHaveItems(row.Big(), more, limits);
+}
+
+void SendChunks(Transaction& transaction, const Job& job, const std::vector<NewChunkItems>& chunks,
+                int parts) {
   std::vector<std::int32_t> numbers, lengths, numbers_with_items;
   std::vector<std::int64_t> first_items;
   std::vector<std::string_view> bodies;
@@ -131,12 +133,11 @@ void SendChunks(Transaction& transaction, const Job& job,
     first_item += chunk.length;
   }
   const std::int64_t id = job.id.number;
-  transaction.Send(kInsertChunks, Params().Big(id).Ints(numbers).Bigs(first_items).Ints(lengths));
-  transaction.Send(kInsertItems, Params().Big(id).Ints(numbers_with_items).BytesList(bodies));
-  transaction.Send(kGrowJob, Params().Big(id).Int(number - job.chunks).Big(first_item - job.items));
+  transaction.Tell(kInsertChunks, Params().Big(id).Ints(numbers).Bigs(first_items).Ints(lengths));
+  transaction.Tell(kInsertItems, Params().Big(id).Ints(numbers_with_items).BytesList(bodies));
+  transaction.Send(
+      kGrowJob, Params().Big(id).Int(number - job.chunks).Big(first_item - job.items).Int(parts));
 }
-
-}  // namespace
 
 Result<Job> PostgresStore::CreateJob(const NewJob& job) {
   return Transact<Job>([&](Transaction& transaction) -> Result<Job> {
@@ -179,17 +180,18 @@ Result<Job> PostgresStore::AddPart(JobId id, const NewPart& part) {
     if (part.number >= 0 && part.number < job.parts) {
       TIDEMILL_TRY(const Rows stored,
                    transaction.One(kPartDigest, Params().Big(id.number).Int(part.number)));
+      if (stored.empty()) return ForgottenPartConflict(part.number);
       if (stored[0].Text() != part.digest) return OtherPartConflict(part.number);
       return job;
     }
     TIDEMILL_TRY_VOID(MayAddPart(job, part));
     const std::vector<NewChunkItems> chunks = ChunksOf(part);
     TIDEMILL_TRY_VOID(MayGrow(transaction, job.project, ItemsIn(chunks)));
-    transaction.Send(kInsertPart, Params().Big(id.number).Int(part.number).Bytes(part.digest));
-    SendChunks(transaction, job, chunks);
-    if (job.state != JobState::kDraft) transaction.Send(kBumpChange);
+    transaction.Tell(kInsertPart, Params().Big(id.number).Int(part.number).Bytes(part.digest));
+    SendChunks(transaction, job, chunks, 1);
+    if (job.state != JobState::kDraft) transaction.Tell(kBumpChange, {});
     TIDEMILL_TRY(const std::vector<Rows> answers, transaction.Commit());
-    return ReadFirst(answers[3], ReadJob);
+    return ReadFirst(answers[0], ReadJob);
   });
 }
 

@@ -13,11 +13,11 @@ const Statement kOneLeader{"one_leader", "select 1 from leader for update"};
 
 // Names have no line ends, so a list of them goes as one text.
 #define TIDEMILL_SEEN                                                                \
-  " (select r.project, r.pool, r.number, r.ended_us,"                                \
+  " (select r.project, r.pool, r.number, r.ended_us, coalesce(r.id, '') id,"         \
   " 'epoch'::timestamptz + r.since_us * interval '1 us' since,"                      \
   " 'epoch'::timestamptz + r.ended_us * interval '1 us' ended"                       \
-  " from unnest(string_to_array($1, E'\n'), string_to_array($2, E'\n'), $3, $4, $5)" \
-  " r (project, pool, number, since_us, ended_us)) k"
+  " from unnest(string_to_array($1, E'\n'), string_to_array($2, E'\n'), $3, $4, $5," \
+  " string_to_array($6, E'\n')) r (project, pool, number, since_us, ended_us, id)) k"
 // One that its provider has was made, also if it has joined or ended since.
 const Statement kSeeMade{
     "see_made",
@@ -26,6 +26,15 @@ const Statement kSeeMade{
     " state = greatest(m.state, 1::smallint) from" TIDEMILL_SEEN
     " where m.project = k.project and m.pool = k.pool and m.number = k.number and m.ordered"
     " and m.state < 4 and m.billed_from = 'epoch'"};
+const Statement kSeeIds{
+    "see_ids",
+    "update machine m set provider_id = k.id from" TIDEMILL_SEEN
+    " where m.project = k.project and m.pool = k.pool and m.number = k.number and m.ordered"
+    " and m.state < 4 and k.id <> '' and m.provider_id <> k.id"};
+const Statement kFindMachineById{"find_machine_by_id",
+                                 "select name from machine where project = $1 and pool = $2"
+                                 " and provider_id = $3 and provider_id <> '' and state < 4"
+                                 " order by number limit 1"};
 const Statement kSeeEnded{
     "see_ended",
     "with gone as (update machine m set state = 4, since = greatest(k.ended,"
@@ -77,11 +86,12 @@ const Statement kSeeStrangersGone{
     " clock_timestamp())) where m.state < 4 and not m.ordered and not exists (select 1 from"
     " agent_session a where a.project = m.project and a.pool = m.pool and a.machine = m.name"
     " and a.state < 2 and a.token <> '' and (m.state < 3 or a.session_id = m.session_id))"};
-// An agent that was made anew on a machine that drains drains too.
+// An agent that was made anew on a machine that drains, or is about to be ended, drains too.
 const Statement kDrainAgain{
     "drain_again",
     "with anew as (select a.session_id from agent_session a join machine m"
-    " on m.session_id = a.session_id where m.state = 3 and a.state = 0"
+    " on m.session_id = a.session_id where (m.state = 3 or m.ending) and m.state < 4"
+    " and a.state = 0"
     " order by a.session_id for update of a)"
     " update agent_session a set state = 1 from anew n where a.session_id = n.session_id"
     " and a.state = 0"};
@@ -150,16 +160,17 @@ Params KeyParams(const MachineKey& key) {
 }
 
 Params SeenParams(const std::vector<ProviderSight>& seen) {
-  std::string projects, pools;
+  std::string projects, pools, ids;
   std::vector<std::int64_t> numbers, since, ended;
   for (const ProviderSight& sight : seen) {
     projects.append(projects.empty() ? "" : "\n").append(sight.key.project);
+    ids.append(pools.empty() ? "" : "\n").append(sight.id);
     pools.append(pools.empty() ? "" : "\n").append(sight.key.pool);
     numbers.push_back(sight.key.number);
     since.push_back(sight.since.time_since_epoch().count());
     ended.push_back(sight.ended ? sight.ended->time_since_epoch().count() : 0);
   }
-  return Params().Text(projects).Text(pools).Bigs(numbers).Bigs(since).Bigs(ended);
+  return Params().Text(projects).Text(pools).Bigs(numbers).Bigs(since).Bigs(ended).Text(ids);
 }
 
 }  // namespace
@@ -167,7 +178,10 @@ Params SeenParams(const std::vector<ProviderSight>& seen) {
 Result<void> PostgresStore::SeeMachines(const std::vector<ProviderSight>& seen) {
   return Transact<void>([&](Transaction& transaction) -> Result<void> {
     transaction.Send(kOneLeader);
-    if (!seen.empty()) transaction.Tell(kSeeMade, SeenParams(seen));
+    if (!seen.empty()) {
+      transaction.Tell(kSeeIds, SeenParams(seen));
+      transaction.Tell(kSeeMade, SeenParams(seen));
+    }
     transaction.Tell(kSeeStrangersGone, {});
     transaction.Tell(kSeeJoined, {});
     if (!seen.empty()) transaction.Tell(kSeeEnded, SeenParams(seen));
@@ -179,6 +193,16 @@ Result<void> PostgresStore::SeeMachines(const std::vector<ProviderSight>& seen) 
     TIDEMILL_TRY_VOID(transaction.Commit());
     return {};
   });
+}
+
+Result<std::optional<std::string>> PostgresStore::FindMachineById(const std::string& project,
+                                                                  const std::string& pool,
+                                                                  const std::string& id) {
+  TIDEMILL_TRY(const Rows rows,
+               Query(kFindMachineById, Params().Text(project).Text(pool).Text(id)));
+  const auto names = ReadAll(rows, [](Row row) { return row.Text(); });
+  if (names.empty()) return std::nullopt;
+  return names.front();
 }
 
 Result<std::vector<MachineKey>> PostgresStore::OrderMachines(const std::string& project,

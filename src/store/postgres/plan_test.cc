@@ -41,6 +41,10 @@ void Fill(TestDatabase& database) {
              now(), now(), true from generate_series(1, 10000) n;
     insert into job_time (job_id, server, items, seconds, squares, lost_seconds)
       select j, s::text, 1, 1, 1, 0 from generate_series(1, 3) j, generate_series(1, 500) s;
+    update chunk set over_at = now(), rolled = true where chunk % 100 = 0;
+    insert into item_once (job_id, mark, day)
+      select j, decode(md5(i::text), 'hex'), 20000 + i % 40
+      from generate_series(1, 3) j, generate_series(1, 5000) i;
     insert into spend (job_id, project, account, time_us, micros)
       select j, '', 0, 1, 1 from generate_series(1, 3000) j;
     analyze)");
@@ -194,6 +198,19 @@ TEST_F(PlanTest, TriesAreReadByRange) {
              {"item_try_pkey", "item >= k.first"});
 }
 
+TEST_F(PlanTest, JobsWithSomethingToPackAreFoundByItsAge) {
+  ExpectUses(Plan(kListPackable, Params().Big(0).Big(0).Int(100), "(0, 0, 100)"),
+             {"chunk_to_pack"});
+}
+
+TEST_F(PlanTest, MarksAreFoundByTheirKeysAndForgottenByTheirDay) {
+  const Params marks = Params().Big(1).BytesList({"m"});
+  const std::string values = "(1, array['m']::bytea[])";
+  ExpectUses(Plan(kFindMarks, marks, values), {"item_once_pkey"});
+  ExpectUses(Plan(kRenewMarks, marks, values), {"item_once_pkey"});
+  ExpectUses(Plan(kForgetMarks, Params().Int(15).Int(100), "(15, 100)"), {"item_once_day"});
+}
+
 TEST_F(PlanTest, CountingReadsTheChunksOfOneJob) {
   ExpectUses(Plan(kCountItems, Params().Bigs({1, 2}), "(array[1, 2]::bigint[])"),
              {"job_pkey", "on chunk c", "job_id ="});
@@ -208,6 +225,14 @@ TEST_F(PlanTest, RunnableAndSweepableJobsAreFoundAmongTheLiveOnes) {
   ExpectUses(Plan(kListRunnable, Params().Int(10).Int(256).Int(100), "(10, 256, 100)"),
              {"job_live_of_project", "chunk_with_free", "item_try_due", "due_at <="});
   ExpectUses(Plan(kListSweepable, Params().Int(10), "(10)"), {"job_live", "chunk_not_done"});
+}
+
+TEST_F(PlanTest, WhomToTellIsFoundAmongThoseWhoWantIt) {
+  ExpectUses(Plan(kListUntold, Params().Big(0).Int(10), "(0, 10)"), {"job_untold"});
+  ExpectUses(Plan(kListBudgets, Params().Big(0).Int(10), "(0, 10)"), {"job_budget"});
+  ExpectUses(Plan(kTakeNotifications, Params().Int(8).Int(2).Text("a b").Big(30'000'000),
+                  "(8, 2, 'a b', 30000000)"),
+             {"notification_due", "notification_pkey"});
 }
 
 // All leases are read; of all else, what belongs to the jobs that are live.

@@ -10,9 +10,11 @@
 
 #include "store/access_store.h"
 #include "store/ledger_store.h"
+#include "store/notify_store.h"
 #include "store/plan_store.h"
 #include "store/postgres/connection.h"
 #include "store/settings_store.h"
+#include "store/standing_store.h"
 #include "store/store.h"
 
 namespace tidemill {
@@ -30,7 +32,9 @@ struct PostgresOptions {
 class PostgresStore : public Store,
                       public AccessStore,
                       public LedgerStore,
+                      public NotifyStore,
                       public SettingsStore,
+                      public StandingStore,
                       public PlanStore {
  public:
   explicit PostgresStore(PostgresOptions options) : options_(std::move(options)) {}
@@ -90,8 +94,24 @@ class PostgresStore : public Store,
   Result<std::vector<ChunkStat>> ListLedgerStats(int limit) override;
   Result<void> MarkLedgerStat(const ChunkStat& stat) override;
 
+  Result<Added> AddItems(JobId id, const NewItems& items) override;
+  Result<std::int64_t> ForgetMarks(Duration age, int limit) override;
+  Result<std::vector<JobId>> ListPackable(const PackAges& ages, int limit) override;
+  Result<PackedAway> PackChunks(JobId id, const PackAges& ages, int limit) override;
+  Result<PackedItems> FindPacked(JobId id) override;
+
+  Result<std::vector<Job>> ListUntold(JobId after, int limit) override;
+  Result<bool> Tell(const Job& seen, const std::vector<NewNotification>& made) override;
+  Result<std::vector<Job>> ListBudgets(JobId after, int limit) override;
+  Result<bool> TellBudget(const Job& seen, const std::vector<NewNotification>& made) override;
+  Result<std::vector<DueNotification>> TakeDue(const DueFilter& filter) override;
+  Result<void> EndTry(NotificationId id, std::int32_t tries, const TryEnd& end) override;
+  Result<std::vector<Notification>> ListNotifications(JobId job) override;
+
   Result<Project> PutProject(const std::string& name, const ProjectLimits& limits) override;
   Result<Project> FindProject(const std::string& name) override;
+  Result<Project> SetCloudRoles(const std::string& project,
+                                const std::vector<std::string>& roles) override;
   Result<std::vector<Project>> ListProjects(const std::string& after, int limit) override;
   Result<Pool> PutPool(const Pool& pool) override;
   Result<Pool> FindPool(const std::string& project, const std::string& name) override;
@@ -136,6 +156,9 @@ class PostgresStore : public Store,
   Result<std::optional<std::int64_t>> Lead(const std::string& holder, Duration life) override;
   Result<void> StepDown(const std::string& holder) override;
   Result<void> SeeMachines(const std::vector<ProviderSight>& seen) override;
+  Result<std::optional<std::string>> FindMachineById(const std::string& project,
+                                                     const std::string& pool,
+                                                     const std::string& id) override;
   Result<Snapshots> ReadSnapshots() override;
   Result<void> WritePlans(std::int64_t epoch, const std::map<std::string, Plan>& plans) override;
   Result<PlanInForce> ReadPlan() override;

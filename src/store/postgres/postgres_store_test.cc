@@ -45,7 +45,7 @@ TEST(PostgresStore, WhatWasThereBeforeRetriesRestedGoesOn) {
   PostgresStore store({database.conninfo(), 1});
   EXPECT_EQ(Must(store.Migrate()), kMigrationCount - 3);
   const StoreState state = Must(store.Dump({}, Bodies::kWith));
-  EXPECT_EQ(CheckConservation(state), std::vector<std::string>());
+  EXPECT_EQ(CheckConservation(state), std::vector<Breach>());
   const JobDump& dump = state.jobs.at(0);
   EXPECT_EQ(dump.chunks.at(1).chunk, NewChunk({{1}, 1}, 4, 4));
   EXPECT_EQ(dump.tries, (std::vector<ItemTry>{{{1}, 5, 1, 0}}));

@@ -88,8 +88,7 @@ class World {
   }
 
   void ExpectConserved() {
-    EXPECT_EQ(CheckConservation(Must(store_.Dump({}, Bodies::kWithout))),
-              std::vector<std::string>());
+    EXPECT_EQ(CheckConservation(Must(store_.Dump({}, Bodies::kWithout))), std::vector<Breach>());
   }
 
   // Outcomes that were answered, against those that are there.
@@ -270,7 +269,7 @@ class World {
       const auto state = Say([&] { return store_.Dump({}, Bodies::kWithout); });
       if (!state) continue;
       ++checks_;
-      EXPECT_EQ(CheckConservation(*state), std::vector<std::string>());
+      EXPECT_EQ(CheckConservation(*state), std::vector<Breach>());
     }
   }
 

@@ -16,7 +16,8 @@ namespace tidemill {
 const Statement kCountItems{
     "count_items",
     "select " TIDEMILL_JOB_COLUMNS
-    ", coalesce(n.total, 0)::bigint, coalesce(n.done, 0)::bigint, coalesce(n.failed, 0)::bigint,"
+    ", coalesce(n.total, 0)::bigint + packed_items, coalesce(n.done, 0)::bigint + packed_items,"
+    " coalesce(n.failed, 0)::bigint + packed_failed,"
     " coalesce(n.leased, 0)::bigint, coalesce(n.parked, 0)::bigint from job,"
     " lateral (select sum(length(done)) total, sum(bit_count(done)) done,"
     " sum(bit_count(failed)) failed, sum(bit_count(leased)) leased, sum(bit_count(parked)) parked"
@@ -208,8 +209,8 @@ Result<std::vector<Chunk>> PostgresStore::ListChunks(JobId id, const ChunkFilter
 Result<ChunkItems> PostgresStore::FindItems(ChunkKey key) {
   TIDEMILL_TRY(const Rows rows, Query(kFindItems, Params().Big(key.job.number).Int(key.chunk)));
   if (rows.empty()) {
-    TIDEMILL_TRY_VOID(FindJob(key.job));
-    return NoSuchChunk(key);
+    TIDEMILL_TRY(const Job job, FindJob(key.job));
+    return NoSuchChunk(key, job.chunks);
   }
   Row row = rows[0];
   ChunkItems items;
@@ -239,7 +240,7 @@ Result<ChunkHistory> PostgresStore::FindHistory(ChunkKey key) {
     transaction.Send(kStatsOfChunk, which);
     TIDEMILL_TRY(const std::vector<Rows> answers, transaction.Flush());
     if (answers[0].empty()) return NoSuchJob(key.job);
-    if (answers[1].empty()) return NoSuchChunk(key);
+    if (answers[1].empty()) return NoSuchChunk(key, ReadFirst(answers[0], ReadJob).chunks);
     ChunkHistory history;
     history.first_item = answers[1][0].Big();
     history.reports = ReadAll(answers[2], ReadReport);

@@ -47,7 +47,7 @@ ChunkStat ReadStat(Row& row);
 
 #define TIDEMILL_POOL_COLUMNS                                                                \
   "o.project, o.name, o.no_capabilities, o.read_only_root, o.no_network, o.user_namespace, " \
-  "o.firewall"
+  "o.firewall, o.volumes"
 Pool ReadPool(Row& row);
 
 #define TIDEMILL_SESSION_COLUMNS \
@@ -86,6 +86,14 @@ auto ReadAll(const Rows& rows, Read read) {
   }
   return all;
 }
+
+// Of the project's limit. Jobs of a project that grow at the same moment may together pass it by a
+// call each.
+Result<void> MayGrow(Transaction& transaction, const std::string& project, std::int64_t more);
+// Appends chunks to a job that is locked, and counts them as so many parts. The next answer is the
+// job as it is then.
+void SendChunks(Transaction& transaction, const Job& job, const std::vector<NewChunkItems>& chunks,
+                int parts);
 
 extern const Statement kReadJob;
 extern const Statement kLockJob;

@@ -3,6 +3,7 @@
 #include <map>
 #include <set>
 
+#include "model/machine_name.h"
 #include "model/token.h"
 #include "store/postgres/postgres_store.h"
 #include "store/postgres/rows.h"
@@ -52,12 +53,15 @@ const Statement kLockSameMachine{"lock_same_machine",
                                  "select session_id, machine_key from agent_session"
                                  " where project = $1 and pool = $2 and machine = $3 and state < 2"
                                  " order by session_id for no key update"};
+// On a machine that drains, or is about to be ended, a new session drains from the beginning.
 const Statement kInsertSession{
     "insert_session",
     "insert into agent_session (session_id, machine, project, pool, millicpus, memory_bytes,"
-    " expires_at, machine_key, token, address, devices)"
-    " values ($1, $2, $3, $4, $5, $6, clock_timestamp() + $7 * interval '1 us', $8, $9, $10, $11)"
-    " on conflict (session_id) do nothing"};
+    " expires_at, machine_key, token, address, devices, state)"
+    " select $1, $2, $3, $4, $5, $6, clock_timestamp() + $7 * interval '1 us', $8, $9, $10, $11,"
+    " case when exists (select 1 from machine m where m.project = $3 and m.pool = $4"
+    " and m.number = $12 and m.ordered and m.state < 4 and (m.ending or m.state = 3))"
+    " then 1 else 0 end on conflict (session_id) do nothing returning state"};
 const Statement kOfferToken{"offer_token",
                             "update agent_session set next_token = $2 where session_id = $1"};
 // Nothing is taken from it any more, and the reaper does the rest.
@@ -235,6 +239,7 @@ Result<Session> PostgresStore::Join(const NewSession& session) {
       if (row.Text() != key) return OtherMachineKey(session.machine);
     }
     if (!others.empty()) transaction.Send(kEndByAnother, Params().Uuids(others));
+    const std::optional<std::int64_t> number = MachineNumber(session.pool, session.machine);
     transaction.Send(kInsertSession, Params()
                                          .Uuid(session.id)
                                          .Text(session.machine)
@@ -246,12 +251,14 @@ Result<Session> PostgresStore::Join(const NewSession& session) {
                                          .Bytes(key)
                                          .Bytes(HashToken(session.token))
                                          .Text(session.address)
-                                         .Text(FormatDevices(session.shape.devices)));
+                                         .Text(FormatDevices(session.shape.devices))
+                                         .Big(number.value_or(-1)));
     TIDEMILL_TRY(const std::vector<Rows> answers, transaction.Commit());
     // A copy of this call came at the same moment, and its token is the one that counts.
-    if (answers.back().touched() == 0) return Fail(Code::kUnavailable, "joined just now");
+    if (answers.back().empty()) return Fail(Code::kUnavailable, "joined just now");
+    Row inserted = answers.back()[0];
     return Session{session.id,   session.machine, session.project,
-                   session.pool, session.shape,   SessionState::kAlive};
+                   session.pool, session.shape,   static_cast<SessionState>(inserted.Small())};
   });
 }
 

@@ -10,10 +10,13 @@
 namespace tidemill {
 namespace {
 
-constexpr std::uint64_t kVersion = 2;
-constexpr std::uint64_t kWithoutProgress = 1;  // what servers of before have written
+constexpr std::uint64_t kVersion = 3;
+// What servers of before have written.
+constexpr std::uint64_t kWithoutPlace = 2;
+constexpr std::uint64_t kWithoutProgress = 1;
 constexpr std::size_t kTextBytes = 600;
 constexpr std::size_t kProgressItems = 32;
+constexpr std::size_t kPlaceBytes = 2 * limits::kNameBytes;
 
 void PutNumber(std::string& out, std::int64_t number) {
   PutVarint(out, static_cast<std::uint64_t>(std::max<std::int64_t>(number, 0)));
@@ -63,8 +66,7 @@ std::string PackStatus(const MachineStatus& status) {
   std::string out;
   PutVarint(out, kVersion);
   PutVarint(out, status.enforces ? 1 : 0);
-  const std::string_view engine =
-      std::string_view(status.engine).substr(0, limits::kMachineNameBytes);
+  const std::string_view engine = std::string_view(status.engine).substr(0, limits::kReasonBytes);
   PutVarint(out, engine.size());
   out += engine;
   const std::size_t jobs = std::min(status.jobs.size(), limits::kJobsPerStatus);
@@ -88,17 +90,21 @@ std::string PackStatus(const MachineStatus& status) {
     }
     items_left -= items;
   }
+  std::size_t place_room = kPlaceBytes;
+  PutText(out, status.type, place_room);
+  PutText(out, status.zone, place_room);
+  PutVarint(out, status.spot ? 1 : 0);
   return out;
 }
 
 std::optional<MachineStatus> UnpackStatus(std::string_view bytes) {
   ByteReader reader(bytes);
   const std::uint64_t version = reader.Varint();
-  if (version != kVersion && version != kWithoutProgress) return std::nullopt;
+  if (version < kWithoutProgress || version > kVersion) return std::nullopt;
   MachineStatus status;
   status.enforces = reader.Varint() != 0;
   const std::uint64_t engine = reader.Varint();
-  if (engine > limits::kMachineNameBytes) return std::nullopt;
+  if (engine > limits::kReasonBytes) return std::nullopt;
   status.engine = reader.Take(engine);
   const std::uint64_t jobs = reader.Varint();
   if (jobs > limits::kJobsPerStatus) return std::nullopt;
@@ -109,7 +115,11 @@ std::optional<MachineStatus> UnpackStatus(std::string_view bytes) {
     use.millicpus = TakeNumber(reader);
     use.memory_bytes = TakeNumber(reader);
     if (!TakeText(reader, use.trouble)) return std::nullopt;
-    if (version == kVersion && !TakeProgress(reader, use)) return std::nullopt;
+    if (version > kWithoutProgress && !TakeProgress(reader, use)) return std::nullopt;
+  }
+  if (version > kWithoutPlace) {
+    if (!TakeText(reader, status.type) || !TakeText(reader, status.zone)) return std::nullopt;
+    status.spot = reader.Varint() != 0;
   }
   if (!reader.ok() || !reader.done()) return std::nullopt;
   return status;

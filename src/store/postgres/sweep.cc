@@ -8,6 +8,7 @@
 #include "store/postgres/rows.h"
 #include "store/postgres/statements.h"
 #include "store/rules.h"
+#include "store/standing_rules.h"
 
 namespace tidemill {
 
@@ -60,7 +61,7 @@ const Statement kLockChunksToReopen{
     " where i.item >= c.first_item and i.item < c.first_item + length(c.done)) end)"
     " order by c.chunk for no key update"};
 const Statement kUnroll{"unroll",
-                        "update chunk set rolled = false where job_id = $1"
+                        "update chunk set rolled = false, over_at = null where job_id = $1"
                         " and chunk = any ($2)"};
 const Statement kReopenReports{
     "reopen_reports",
@@ -155,12 +156,14 @@ Result<Reopened> PostgresStore::ReopenJob(JobId id, const ReopenWhich& which) {
     const Job job = ReadFirst(job_rows, ReadJob);
     if (!MayReopen(job.state)) return WrongStateConflict(job);
 
+    std::vector<Chunk> found = ReadAll(rows, ReadChunk);
+    TIDEMILL_TRY_VOID(MayReopenItems(job, which.items, found));
     Reopened reopened{.items = 0, .round = job.round};
     std::vector<Chunk> chunks;
     std::vector<std::int32_t> numbers;
     std::vector<std::int64_t> first_items;
     std::vector<Bits> items;
-    for (Chunk& chunk : ReadAll(rows, ReadChunk)) {
+    for (Chunk& chunk : found) {
       const Bits chosen = ItemsToReopen(chunk, which);
       if (chosen.None()) continue;
       reopened.items += chosen.Count();

@@ -28,8 +28,11 @@ const Statement kInsertStats{"insert_stats",
                              "insert into chunk_stat (job_id, chunk, round, ended, block, summary)"
                              " select * from unnest($1, $2, $3, $4, $5, $6)"};
 const Statement kMarkRolled{"mark_rolled",
-                            "update chunk c set rolled = true from unnest($1, $2) k (job, chunk)"
-                            " where c.job_id = k.job and c.chunk = k.chunk"};
+                            "update chunk c set rolled = true,"
+                            " over_at = case when j.open then clock_timestamp() end,"
+                            " over_failed = bit_count(c.failed) > 0"
+                            " from unnest($1, $2) k (job, chunk), job j"
+                            " where c.job_id = k.job and c.chunk = k.chunk and j.job_id = k.job"};
 
 const Statement kDropDrafts{"drop_drafts",
                             "delete from job where state = 0"
@@ -65,8 +68,10 @@ const Statement kDumpSessions{"dump_sessions",
                               " from agent_session where $1 = 0 or session_id in"
                               " (select l.session_id from lease l where l.job_id = $1)"
                               " order by session_id"};
-const Statement kDumpJobs{"dump_jobs", "select " TIDEMILL_JOB_COLUMNS
-                                       " from job where ($1 = 0 or job_id = $1) order by job_id"};
+const Statement kDumpJobs{
+    "dump_jobs",
+    "select " TIDEMILL_JOB_COLUMNS
+    ", packed_items, packed_failed from job where ($1 = 0 or job_id = $1) order by job_id"};
 const Statement kDumpChunks{"dump_chunks",
                             "select " TIDEMILL_CHUNK_COLUMNS
                             ", c.rolled from chunk c where c.job_id = $1 order by c.chunk"};
@@ -87,7 +92,17 @@ const Statement kDumpStats{"dump_stats",
                            " case when $2 then s.summary else '' end"
                            " from chunk_stat s where s.job_id = $1 order by s.chunk, s.round"};
 
-Result<JobDump> DumpJob(Transaction& transaction, const Job& job, Bodies bodies) {
+// With nothing but the job itself.
+JobDump ReadDump(Row& row) {
+  JobDump dump;
+  dump.job = ReadJob(row);
+  dump.packed.items = row.Big();
+  dump.packed.failed = row.Big();
+  return dump;
+}
+
+Result<void> DumpJob(Transaction& transaction, Bodies bodies, JobDump& dump) {
+  const Job& job = dump.job;
   const Params id = Params().Big(job.id.number);
   const Params id_and_bodies = Params(id).Flag(bodies == Bodies::kWith);
   transaction.Send(kDumpChunks, id);
@@ -97,8 +112,6 @@ Result<JobDump> DumpJob(Transaction& transaction, const Job& job, Bodies bodies)
   transaction.Send(kDumpReports, id_and_bodies);
   transaction.Send(kDumpStats, id_and_bodies);
   TIDEMILL_TRY(const std::vector<Rows> answers, transaction.Flush());
-  JobDump dump;
-  dump.job = job;
   dump.chunks = ReadAll(answers[0], [](Row& row) {
     const Chunk chunk = ReadChunk(row);
     return StoredChunk{chunk, row.Flag()};
@@ -114,7 +127,7 @@ Result<JobDump> DumpJob(Transaction& transaction, const Job& job, Bodies bodies)
   });
   dump.reports = ReadAll(answers[4], ReadReport);
   dump.stats = ReadAll(answers[5], ReadStat);
-  return dump;
+  return {};
 }
 
 }  // namespace
@@ -210,10 +223,8 @@ Result<StoreState> PostgresStore::Dump(std::optional<JobId> only, Bodies bodies)
     TIDEMILL_TRY(const std::vector<Rows> answers, transaction.Flush());
     StoreState state;
     state.sessions = ReadAll(answers[0], ReadSession);
-    for (const Job& job : ReadAll(answers[1], ReadJob)) {
-      TIDEMILL_TRY(JobDump dump, DumpJob(transaction, job, bodies));
-      state.jobs.push_back(std::move(dump));
-    }
+    state.jobs = ReadAll(answers[1], ReadDump);
+    for (JobDump& dump : state.jobs) TIDEMILL_TRY_VOID(DumpJob(transaction, bodies, dump));
     return state;
   });
 }

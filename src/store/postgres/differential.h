@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// For differential_test.cc: how long its worlds are, what it has come to, and answers as they are
+// compared.
+
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "model/job.h"
+#include "store/rows.h"
+
+namespace tidemill {
+
+// Both have one clock, so that nothing may differ.
+inline std::pair<Job, Counts> Plain(const JobCounts& counts) { return {counts.job, counts.counts}; }
+inline std::vector<std::pair<Job, Counts>> Plain(const std::vector<JobCounts>& all) {
+  std::vector<std::pair<Job, Counts>> plain;
+  for (const JobCounts& counts : all) plain.push_back(Plain(counts));
+  return plain;
+}
+inline std::pair<std::int64_t, std::int64_t> Plain(const ChangeMark& mark) {
+  return {mark.seq, mark.clock_us};
+}
+template <typename T>
+const T& Plain(const T& value) {
+  return value;
+}
+
+// How often the runs came to what is rare.
+struct DifferentialSeen {
+  std::int64_t calls = 0, outcomes = 0, refused = 0, given_again = 0, revoked = 0, lost = 0,
+               lost_limit = 0, finished = 0, cancelled = 0, reopened = 0, rolled = 0, dropped = 0,
+               troubles = 0, retried = 0, larger = 0, rested = 0, blamed = 0, worn = 0, arrived = 0,
+               known = 0, forgotten = 0, packed = 0;
+};
+
+struct WorldSize {
+  std::int64_t calls = 0;
+  int jobs = 0;
+  std::size_t sessions = 0;  // that live, at least
+  std::int64_t whole_every = 1;
+};
+// The whole state is small, and compared after every call.
+inline constexpr WorldSize kShortWorlds{.calls = 250, .jobs = 6, .sessions = 8};
+// Worlds that grow old. To read all of one after each call would take most of the time: compared
+// are the jobs that the call named and those of the chunks that the memory store has touched, and
+// the whole state every so many calls. What only PostgreSQL has changed is so found a little later.
+inline constexpr WorldSize kLongWorlds{
+    .calls = 5000, .jobs = 40, .sessions = 16, .whole_every = 50};
+
+}  // namespace tidemill

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "wire/environment_json.h"
+
+#include <string>
+
+#include <gtest/gtest.h>
+
+namespace tidemill {
+namespace {
+
+std::string WhyNot(const std::string& fields) {
+  const auto read = ParseEnvironment("{" + fields + "}");
+  return read ? "" : read.error().reason;
+}
+
+TEST(EnvironmentJson, MostMayBeLeftAway) {
+  const auto read = ParseEnvironment(R"({"name":"films","from":"requirements.txt"})");
+  ASSERT_TRUE(read);
+  EXPECT_EQ(
+      *read,
+      (Environment{.name = "films", .from = "requirements.txt", .base = "cpu", .python = "3.11"}));
+  const auto all = ParseEnvironment(
+      R"({"name":"host:5000/a/films","from":"env/Pipfile","base":"debian:12","python":"3.9",)"
+      R"("apt":["ffmpeg","g++"],"code":false})");
+  ASSERT_TRUE(all);
+  EXPECT_EQ(*all,
+            (Environment{
+                "host:5000/a/films", "env/Pipfile", "debian:12", "3.9", {"ffmpeg", "g++"}, false}));
+  EXPECT_EQ(ParseEnvironment(FormatEnvironment(*all)), *all);
+}
+
+TEST(EnvironmentJson, WhatIsWrongIsNamed) {
+  const std::string rest = R"(,"from":"requirements.txt")";
+  for (const char* name : {"films:3", "Films", "a b", "films@x"}) {
+    EXPECT_EQ(WhyNot(R"("name":")" + std::string(name) + "\"" + rest),
+              "name: must be an image's name in small letters, without a tag: films");
+  }
+  const std::string name = R"("name":"films",)";
+  EXPECT_EQ(WhyNot(name + R"("from":"environment.yml")"),
+            "from: must be requirements.txt, pyproject.toml, Pipfile or Dockerfile");
+  for (const char* from : {"/requirements.txt", "../requirements.txt", "a/../requirements.txt",
+                           "a b/requirements.txt", "requirements'.txt"}) {
+    EXPECT_EQ(WhyNot(name + "\"from\":\"" + from + "\""),
+              "from: must be a file in this folder, of plain letters");
+  }
+  EXPECT_EQ(WhyNot(R"("name":"films","python":3.11)" + rest),
+            "python: must be a version in quotes, such as \"3.11\"");
+  EXPECT_EQ(WhyNot(R"("name":"films","apt":["a b"])" + rest),
+            "apt: must be packages such as ffmpeg or ffmpeg=7:5.1");
+  EXPECT_EQ(WhyNot(R"("name":"films","base":"A B")" + rest),
+            "base: must be cpu, gpu, or the name of an image");
+  EXPECT_NE(WhyNot(R"("name":"films","pip":[])" + rest).find("pip"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace tidemill
