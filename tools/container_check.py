@@ -6,6 +6,7 @@ from typing import Any, Dict, List
 
 LABEL = "tidemill.agent"
 DEVICES = "tidemill.devices"
+VOLUMES = "tidemill.volumes"
 PIDS = 4096
 SECRETS = "/run/tidemill/secrets"  # of jobs that have secret files
 OPEN_FILES = min(65536, resource.getrlimit(resource.RLIMIT_NOFILE)[1])
@@ -14,15 +15,18 @@ MASKED = {"/proc/acpi", "/proc/kcore", "/proc/keys", "/proc/latency_stats", "/pr
 READ_ONLY = {"/proc/bus", "/proc/fs", "/proc/irq", "/proc/sys", "/proc/sysrq-trigger"}
 # What would give a container something of the machine, or let it go on by itself.
 MUST_BE_EMPTY = [
-    "Binds", "CapAdd", "DeviceCgroupRules", "DeviceRequests", "ExtraHosts", "GroupAdd",
+    "Binds", "CapAdd", "DeviceCgroupRules", "ExtraHosts", "GroupAdd",
     "Links", "OomKillDisable", "PidMode", "PortBindings", "Privileged", "PublishAllPorts",
     "Sysctls", "UTSMode", "UsernsMode", "VolumesFrom", "CgroupParent",
 ]  # fmt: skip
 
 
-def mounts_wrong(mounts: List[Dict[str, Any]]) -> List[str]:
-    """Three folders, of which it may write to one; and its job's code, inputs and outputs."""
+def mounts_wrong(container: Dict[str, Any]) -> List[str]:
+    """Three folders, of which it may write to one; its job's code, inputs and outputs; and the
+    volumes of its job, which a label names."""
     wrong = []
+    mounts = container["Mounts"]
+    lent = container["Config"]["Labels"].get(VOLUMES, "").splitlines()
     expected = {"/.tidemill/init": False, "/.tidemill/run": False, "/.tidemill/scratch": True}
     seen = {mount["Destination"]: mount["RW"] for mount in mounts if mount["Type"] == "bind"}
     for place in ("/.tidemill/code", "/.tidemill/in"):
@@ -32,6 +36,10 @@ def mounts_wrong(mounts: List[Dict[str, Any]]) -> List[str]:
     for place in ("/.tidemill/out", "/.tidemill/checkpoint"):
         if place in seen:
             expected[place] = True
+    for line in lent:
+        mode, place = line.split(" ", 1)
+        if place in seen:  # what a server of files has is no bind
+            expected[place] = mode == "rw"
     if seen != expected:
         wrong.append(f"mounts are {seen}")
     others = [m for m in mounts if m["Type"] not in ("bind", "volume", "tmpfs")]
@@ -45,14 +53,29 @@ def mounts_wrong(mounts: List[Dict[str, Any]]) -> List[str]:
     return wrong
 
 
+def specs_wrong(container: Dict[str, Any], names: List[str]) -> List[str]:
+    """Of devices of CDI specs either the Engine itself or our runtime is told, and nobody else."""
+    host, env = container["HostConfig"], container["Config"]["Env"] or []
+    requests = [{k: v for k, v in each.items() if v} for each in host.get("DeviceRequests") or []]
+    told = [each for each in env if each.startswith("TIDEMILL_CDI=")]
+    by_engine = ("runc", [], [{"Driver": "cdi", "DeviceIDs": names}])
+    by_runtime = ("tidemill", [f"TIDEMILL_CDI={','.join(names)}"], [])
+    found = (host["Runtime"], told, requests)
+    if found in ([by_engine, by_runtime] if names else [("runc", [], [])]):
+        return []
+    return [f"Runtime, its variable and DeviceRequests are {found}, and its label names {names}"]
+
+
 def devices_wrong(container: Dict[str, Any]) -> List[str]:
     """The devices of its spec, which a label names, and none that it may make nodes for."""
     asked = container["Config"]["Labels"].get(DEVICES, "").split()
-    expected = [(path, path, "rw") for path in asked]
+    paths = [each for each in asked if each.startswith("/")]
+    expected = [(path, path, "rw") for path in paths]
     devices = container["HostConfig"].get("Devices") or []
     names = ("PathOnHost", "PathInContainer", "CgroupPermissions")
     found = [tuple(device[name] for name in names) for device in devices]
-    return [] if found == expected else [f"Devices are {found}, and its label names {asked}"]
+    wrong = [] if found == expected else [f"Devices are {found}, and its label names {asked}"]
+    return wrong + specs_wrong(container, [each for each in asked if each not in paths])
 
 
 def policy_wrong(host: Dict[str, Any]) -> List[str]:
@@ -94,4 +117,4 @@ def wrong_with(container: Dict[str, Any]) -> List[str]:
         wrong.append("paths of /proc are not hidden")
     if container["Config"]["Entrypoint"] != ["/.tidemill/init"]:
         wrong.append(f"Entrypoint is {container['Config']['Entrypoint']}")
-    return wrong + mounts_wrong(container["Mounts"]) + policy_wrong(host) + devices_wrong(container)
+    return wrong + mounts_wrong(container) + policy_wrong(host) + devices_wrong(container)

@@ -4,7 +4,8 @@
 
 usage: guest_kernel.py
 
-Debian's cloud kernel, by apt, and the few modules that a guest needs for its network.
+Debian's cloud kernel, by apt, and the few modules that a guest needs for its network and to hear
+its power button.
 """
 
 import os
@@ -14,10 +15,10 @@ import subprocess
 import tempfile
 
 CACHE = pathlib.Path(os.environ.get("XDG_CACHE_HOME", "~/.cache")).expanduser() / "tidemill"
-KERNEL = CACHE / "guest-kernel"
+KERNEL = CACHE / "guest-kernel-2"  # another name when it holds something else
 # Each after those it needs.
 MODULES = "virtio virtio_ring virtio_pci_legacy_dev virtio_pci_modern_dev virtio_pci".split()
-MODULES += ["failover", "net_failover", "virtio_net"]
+MODULES += ["failover", "net_failover", "virtio_net", "evdev", "button"]
 
 
 def fetch() -> None:

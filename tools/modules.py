@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Holds src/ against src/MODULES. Prints one line for each include that the table forbids.
+"""Holds src/ against src/MODULES. Prints one line for each include that the table forbids, and for
+each class that stands in two headers under one name: a program with both would mix them up without
+a word from the compiler or the linker.
 
 usage: modules.py [ROOT]
 """
@@ -20,6 +22,9 @@ ONLY = {
 }
 NAME = re.compile(r"[a-z0-9_]+(/[a-z0-9_]+)*")
 INCLUDE = re.compile(r'\s*#\s*include\s*([<"])([^>"]+)[>"]')
+
+NAMESPACE = re.compile(r"namespace ([a-z_:]+) \{")
+CLASS = re.compile(r"(?:class|struct) ([A-Z]\w*)(?: final)?(?: :[^;]*)? \{")
 
 
 class TableError(Exception):
@@ -96,6 +101,28 @@ def check_file(path, src, modules):
             yield number, f"{here} may not include {there}"
 
 
+def classes_of(path):
+    """Yields (line number, full name) of what a header defines at the top of a namespace."""
+    space = ""
+    for number, line in enumerate(path.read_text().splitlines(), 1):
+        if match := NAMESPACE.match(line):
+            space = match.group(1)
+        elif match := CLASS.match(line):
+            yield number, f"{space}::{match.group(1)}"
+
+
+def check_classes(src):
+    """Yields (path, line number, message). Two headers of tests are never in one program."""
+    first = {}
+    for path in sorted(src.rglob("*.h")):
+        if path.stem.endswith(("_test", "_testing")):
+            continue
+        for number, name in classes_of(path):
+            other = first.setdefault(name, path)
+            if other != path:
+                yield path, number, f"{name} stands in {other.relative_to(src)}, too"
+
+
 def check(root):
     """All complaints about a tree, as lines of text."""
     src = pathlib.Path(root) / "src"
@@ -107,6 +134,8 @@ def check(root):
     for path in sorted(p for p in src.rglob("*") if p.suffix in {".h", ".cc"}):
         for number, message in check_file(path, src, modules):
             complaints.append(f"{path.relative_to(root)}:{number}: {message}")
+    for path, number, message in check_classes(src):
+        complaints.append(f"{path.relative_to(root)}:{number}: {message}")
     return complaints
 
 

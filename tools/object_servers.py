@@ -5,7 +5,8 @@
 usage: object_servers.py
 
 versitygw is as strict with signatures and conditions as S3 itself; fake-gcs-server plays Google's.
-Both are Go programs, pinned by version; a new version has another name in the cache.
+amazon-ec2-metadata-mock plays the instance metadata of EC2. All are Go programs, pinned by version;
+a new version has another name in the cache.
 """
 
 import os
@@ -23,10 +24,12 @@ class Program(NamedTuple):
     module: str
     version: str
     package: str  # within the module
+    replaces: tuple = ()  # as in its own go.mod: "module@version=other@version"
+    called: str = ""  # if not as the package is
 
     @property
     def name(self) -> str:
-        return (self.package or self.module).rpartition("/")[2]
+        return self.called or (self.package or self.module).rpartition("/")[2]
 
     @property
     def path(self) -> pathlib.Path:
@@ -35,6 +38,10 @@ class Program(NamedTuple):
 
 VERSITYGW = Program("github.com/versity/versitygw", "v1.8.0", "cmd/versitygw")
 FAKE_GCS = Program("github.com/fsouza/fake-gcs-server", "v1.56.1", "")
+
+EC2_METADATA = Program(
+    "github.com/aws/amazon-ec2-metadata-mock", "v1.12.0", "cmd", called="ec2-metadata-mock"
+)
 
 
 def build(program: Program) -> pathlib.Path:
@@ -52,6 +59,7 @@ def build(program: Program) -> pathlib.Path:
         for words in (
             ["mod", "init", "tidemill/servers"],
             ["mod", "edit", f"-require={program.module}@{program.version}"],
+            *(["mod", "edit", f"-replace={each}"] for each in program.replaces),
             ["build", "-o", "program", package],
         ):
             subprocess.run([go, *words], check=True, cwd=folder, env=environment)
@@ -60,7 +68,7 @@ def build(program: Program) -> pathlib.Path:
 
 
 def main() -> int:
-    for program in (VERSITYGW, FAKE_GCS):
+    for program in (VERSITYGW, FAKE_GCS, EC2_METADATA):
         build(program)
     return 0
 

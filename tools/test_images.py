@@ -2,7 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Makes the images that the tests run, in a Docker Engine, over its plain HTTP interface.
 
-usage: test_images.py SOCKET
+usage: test_images.py [SOCKET]
+
+Without a socket it fetches what needs the network, for later runs that have none.
 
   tidemill-test/scratch      one static program at /noop, and nothing else; ENTRYPOINT, HEALTHCHECK
   tidemill-test/alpine-like  busybox at /bin, /etc/passwd; CMD
@@ -133,14 +135,17 @@ def make_probes(path: str) -> None:
     import_image(path, "tidemill-test/probe-user", tar, ["USER 1234:1234"])
 
 
-def debian_tar() -> pathlib.Path:
-    kept = CACHE / f"debian-{DEBIAN}-minbase.tar"
+def debian_tar(*packages: str) -> pathlib.Path:
+    """The files of a small Debian, with these packages too."""
+    kept = CACHE / f"{'-'.join(['debian', DEBIAN, 'minbase', *packages])}.tar"
     if kept.exists():
         return kept
     CACHE.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as folder:
         tree, tar = f"{folder}/tree", f"{folder}/tree.tar"
-        subprocess.run(["debootstrap", "--variant=minbase", DEBIAN, tree], check=True, stdout=2)
+        more = [f"--include={','.join(packages)}"] if packages else []
+        words = ["debootstrap", "--variant=minbase", *more, DEBIAN, tree]
+        subprocess.run(words, check=True, stdout=2)
         subprocess.run(["tar", "-C", tree, "--exclude=./dev/*", "-cf", tar, "."], check=True)
         # A copy beside it first: a tar under its final name is always whole.
         partial = kept.with_suffix(f".{os.getpid()}")
@@ -185,7 +190,20 @@ def make_all(path: str, debian: bool = True) -> None:
             import_image(path, "tidemill-test/debian-like", tar, ["CMD " + json_words("/bin/true")])
 
 
+def make_python(path: str) -> str:
+    """An image that environments stand on, if it is missing; its name."""
+    name = "tidemill-test/python-like"
+    if not has_image(path, name):
+        with open(debian_tar("python3-venv"), "rb") as tar:
+            import_image(path, name, tar)
+    return name
+
+
 if __name__ == "__main__":
-    if len(sys.argv) != 2:
+    if len(sys.argv) > 2:
         sys.exit(__doc__.strip())
-    make_all(sys.argv[1])
+    if len(sys.argv) == 2:
+        make_all(sys.argv[1])
+    else:
+        debian_tar()
+        debian_tar("python3-venv")

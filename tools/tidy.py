@@ -19,7 +19,7 @@ RATCHET = {}
 
 SKIP_FOLDERS = {".git", "build", "node_modules", "__pycache__", ".venv", ".cache"}
 CODE_SUFFIXES = {".h", ".cc", ".py", ".sh", ".cmake", ".sql"}
-CODE_NAMES = {"CMakeLists.txt", "fmt", "fuzz", "run"}  # scripts without a suffix
+CODE_NAMES = {"CMakeLists.txt", "aarch64", "fmt", "fuzz", "run"}  # scripts without a suffix
 
 # Deciding code gets time, randomness and settings as arguments. Only these folders touch the world.
 WORLD_FOLDERS = {"base", "net", "cmd"}

@@ -85,10 +85,19 @@ class Watcher:
 class DockerEngine:
     """A private Engine. It keeps its images over stop, kill9 and start; close() removes it."""
 
-    def __init__(self, remaps_users: bool = False) -> None:
+    def __init__(
+        self,
+        remaps_users: bool = False,
+        runtimes: Optional[Dict[str, str]] = None,
+        program: str = "",
+    ) -> None:
+        """With runtimes, by name and program, or as another program than the machine's own it has
+        a network of its own: another may be here."""
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="tidemill-docker-"))
         self.watchers: List[Watcher] = []
         self._remaps_users = remaps_users
+        self._runtimes = runtimes or {}
+        self._program = program
         self.log = self.folder / "dockerd.log"
         self.socket = str(self.folder / "docker.sock")
         self._process: Optional[subprocess.Popen] = None
@@ -100,7 +109,7 @@ class DockerEngine:
         self.close()
 
     def start(self) -> None:
-        program = shutil.which("dockerd")
+        program = shutil.which(self._program or "dockerd")
         if not program:
             raise RuntimeError("no Docker Engine here: apt-get install docker.io iptables")
         command = [
@@ -109,9 +118,14 @@ class DockerEngine:
             f"--exec-root={self.folder}/exec",
             f"--pidfile={self.folder}/dockerd.pid",
             f"--host=unix://{self.socket}",
+            *self._words(),
         ]
         if self._remaps_users:
             command = self._remapped(command)
+        command += [f"--add-runtime={name}={path}" for name, path in self._runtimes.items()]
+        if self._runtimes or self._program:
+            enter = ["unshare", "--net", "sh", "-c", 'ip link set lo up && exec "$@"', "sh"]
+            command = [*enter, *command]
         # A kill -9 leaves them behind, and the next one would take their numbers for running ones.
         for name in ("dockerd.pid", "exec/containerd/containerd.pid"):
             (self.folder / name).unlink(missing_ok=True)
@@ -125,6 +139,10 @@ class DockerEngine:
                 raise RuntimeError("dockerd does not start:\n" + self.log.read_text()[-4000:])
             time.sleep(0.05)
         self.watchers.append(Watcher(self.socket))
+
+    def _words(self) -> List[str]:
+        """More flags, for those that derive from it."""
+        return []
 
     def _remapped(self, command: List[str]) -> List[str]:
         """In a mount namespace with users to remap to, and in a network of its own."""

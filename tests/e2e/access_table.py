@@ -74,7 +74,9 @@ def agent_answer(cell: Cell, needs: str) -> int:
         return 0
     if cell.thing[0] != caller.project:
         return 410
-    return 403 if len(cell.thing) > 1 and cell.thing[1] != "leased" else 0
+    if len(cell.thing) > 1 and cell.thing[1] != "leased":
+        return 403
+    return 404 if cell.operation == "fetchRole" else 0  # the job has none
 
 
 def right_answer(cell: Cell) -> int:
@@ -91,6 +93,9 @@ def right_answer(cell: Cell) -> int:
     if not suffices(cell.caller, needs):
         return 403
     if not cell.thing or cell.operation in MAKES:
+        return 0
+    # Its path names the project, which putProject has made before if there was none.
+    if cell.operation == "setCloudRoles":
         return 0
     # An admin for all projects who names none means the tokens of all.
     if cell.operation == "revokeToken" and cell.caller.project is None and cell.header is None:
@@ -288,11 +293,13 @@ class World:
         bodies = {
             "createJob": {"name": "render", "key": f"of {cell.caller.name}", "spec": {}},
             "putPart": {"range": 9},
+            "addItems": {"items": [{"item": "a", "once": "a"}]},
             "sealJob": {"parts": 1},
             "retryJob": {"failed": True},
             "createToken": {"name": "made", "role": "viewer"},
             "login": {"token": viewer.secret},
             "putProject": {"calls_per_second": 1_000_000},
+            "setCloudRoles": {"cloud_roles": ["arn:aws:iam::123456789012:role/a*"]},
             "putSecret": {"value": "Y29ycmVjdGhvcnNlYmF0dGVyeQ=="},
             "setMachines": {"max": 3},
             "putQueue": SETTINGS["queue"],

@@ -32,6 +32,17 @@ class Agent(Program):
         self._command += engine or ["--engine", "process"]
         self._command += ["--machine", name, *flags]
 
+    def forget_token(self) -> None:
+        """From now on it joins by what its cloud says of it."""
+        at = self._command.index("--join-token-file")
+        del self._command[at : at + 2]
+        at = self._command.index("--machine")
+        del self._command[at : at + 2]
+
+    def spawn(self, environment: Dict[str, str]) -> None:
+        """Starts it with these variables, and waits for nothing."""
+        self._spawn(self._command, env={**os.environ, **environment})
+
     def run_in(self, root: pathlib.Path, program: str, state: str) -> None:
         """From now on it runs in another root folder; program and state are paths in there."""
         flags = self._command[3:]

@@ -63,7 +63,7 @@ class Cli:
             if server.tls:
                 self.env["TIDEMILL_CA"] = str(server.tls.ca)
 
-    def __call__(self, *words: str, stdin: str = "", **env: str) -> Said:
+    def __call__(self, *words: str, stdin: str = "", timeout_s: float = 120.0, **env: str) -> Said:
         done = subprocess.run(
             [self.program, *words],
             input=stdin,
@@ -72,7 +72,7 @@ class Cli:
             text=True,
             cwd=self.folder,
             env={**self.env, **env},
-            timeout=120,
+            timeout=timeout_s,
         )
         return Said(done.returncode, done.stdout, done.stderr)
 

@@ -14,10 +14,22 @@ sys.path.insert(0, str(HERE.parents[1] / "tools"))
 import test_images  # noqa: E402
 import test_network  # noqa: E402
 from agents import Agent  # noqa: E402
+from ec2 import Moto  # noqa: E402
 from env import Env, Postgres, tail  # noqa: E402
 from object_server import S3  # noqa: E402
 from registry import Registry  # noqa: E402
+from spot import SpotFleet  # noqa: E402
 from with_docker import DockerEngine  # noqa: E402
+
+# Minutes long, or in need of what no package has; no tests unless somebody asks for them.
+ASKED_FOR = {
+    "test_devices_cdi.py": "TIDEMILL_DOCKERD",
+    "test_guests.py": "TIDEMILL_GUESTS",
+    "test_runtime_oci.py": "TIDEMILL_OCI_TESTS",
+    "test_tails.py": "TIDEMILL_NOTICES",
+    "test_tails_busy.py": "TIDEMILL_NOTICES",
+}
+collect_ignore = [file for file, variable in ASKED_FOR.items() if variable not in os.environ]
 
 
 def pytest_configure(config):
@@ -76,6 +88,25 @@ def fleet(env, docker):
     yield start
     for agent in started:
         agent.kill9()
+
+
+@pytest.fixture
+def spots(env):
+    """Machines that will hear that they are taken away."""
+    fleet = SpotFleet(env)
+    yield fleet
+    fleet.end()
+
+
+@pytest.fixture
+def moto(env, monkeypatch):
+    """AWS, as whose account the servers act that are started from now on."""
+    monkeypatch.delenv("AWS_PROFILE", raising=False)
+    server = Moto(env.folder).start()
+    for name, value in server.environment.items():
+        monkeypatch.setenv(name, value)
+    yield server
+    server.kill9()
 
 
 @pytest.fixture

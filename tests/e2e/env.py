@@ -358,6 +358,12 @@ class Program:
             self._process.kill()
             self._process.wait(30)
 
+    def wait(self, timeout_s: float = 30.0) -> int:
+        """Until it has ended by itself, with all its threads; its exit code."""
+        if self._process is None:
+            raise RuntimeError(f"{self.name} was not started")
+        return self._process.wait(timeout_s)
+
     def terminate(self, timeout_s: float = 30.0) -> int:
         """SIGTERM, then the exit code; if it does not end it is killed, and that is an error."""
         if self._process is None:

@@ -8,6 +8,7 @@ in seconds all the same.
 
 import pathlib
 import shutil
+import socket
 import stat
 import subprocess
 from typing import Dict, List
@@ -27,6 +28,15 @@ for module in {" ".join(MODULES)}; do insmod /modules/$module.ko; done
 ip link set lo up
 ip address add 10.0.2.15/24 dev eth0
 ip link set eth0 up
+# What a machine's own system does when its power button is pressed: all services are told to go.
+mkdir -p /etc/acpi/PWRF
+cat > /etc/acpi/PWRF/00000080 << END
+#!/bin/sh
+echo "guest: button"
+kill -TERM \\$(pidof tidemill-agent)
+END
+chmod 755 /etc/acpi/PWRF/00000080
+acpid -f -d > /dev/console 2>&1 &
 sh /script
 echo "{OVER} $?"
 poweroff -f
@@ -64,6 +74,14 @@ def with_libraries(program: str) -> Dict[str, pathlib.Path]:
     return found
 
 
+def _until_prompt(monitor: socket.socket) -> None:
+    said = b""
+    while not said.endswith(b"(qemu) "):
+        part = monitor.recv(4096)
+        assert part, said
+        said += part
+
+
 class Guest:
     """One run of a script in a machine of its own. It ends with the `with` block.
 
@@ -77,8 +95,10 @@ class Guest:
         script: str,
         files: Dict[str, pathlib.Path],
         ports: Dict[int, int],
+        name: str = "guest",
     ) -> None:
-        self.out = folder / "guest.out"
+        self.out = folder / f"{name}.out"
+        self._monitor = folder / f"{name}.monitor"
         content = {"init": INIT.encode()}
         # The other end of the wire is this machine's loopback.
         passes = [f"nc -ll -p {port} -e nc 10.0.2.2 {there} &" for port, there in ports.items()]
@@ -86,12 +106,13 @@ class Guest:
         content["bin/busybox"] = pathlib.Path(shutil.which("busybox") or "").read_bytes()
         for module in MODULES:
             content[f"modules/{module}.ko"] = (KERNEL / f"{module}.ko").read_bytes()
-        for name, path in files.items():
-            content[name] = path.read_bytes()
-        archive = folder / "initramfs"
+        for there, path in files.items():
+            content[there] = path.read_bytes()
+        archive = folder / f"{name}.initramfs"
         archive.write_bytes(_archive(content))
         command = ["qemu-system-x86_64", "-accel", "tcg,thread=multi", "-cpu", "max", "-m", "3072"]
         command += ["-smp", "2", "-nographic", "-nodefaults", "-serial", "stdio", "-no-reboot"]
+        command += ["-monitor", f"unix:{self._monitor},server=on,wait=off"]
         command += ["-netdev", "user,id=net", "-device", "virtio-net-pci,netdev=net,romfile="]
         command += ["-kernel", str(KERNEL / "vmlinuz"), "-initrd", str(archive)]
         command += ["-append", "console=ttyS0 quiet loglevel=0 panic=-1"]
@@ -113,9 +134,22 @@ class Guest:
 
     def wait(self, timeout_s: float) -> List[str]:
         """Until its script is over; what it printed."""
-        self._process.wait(timeout_s)
+        try:
+            self._process.wait(timeout_s)
+        except subprocess.TimeoutExpired:
+            raise AssertionError("\n".join(self.lines()[-60:])) from None
         assert any(line.startswith(OVER) for line in self.lines()), "\n".join(self.lines()[-60:])
         return self.lines()
+
+    def press_power_button(self) -> None:
+        """The ACPI event by which a cloud tells a machine to shut down."""
+        with socket.socket(socket.AF_UNIX) as monitor:
+            monitor.settimeout(30)
+            monitor.connect(str(self._monitor))
+            _until_prompt(monitor)
+            monitor.sendall(b"system_powerdown\n")
+            # What it has not read when the wire is cut is lost.
+            _until_prompt(monitor)
 
     def kill9(self) -> None:
         if self._process.poll() is None:

@@ -5,7 +5,7 @@ import json
 import pathlib
 import signal
 import subprocess
-from typing import Any, Dict, List
+from typing import Any, Dict, List, Optional
 
 from env import Http, Server, binaries, ends_with_us, wait_until
 
@@ -28,6 +28,18 @@ def show(http: Http, job: str) -> Dict[str, Any]:
     answer = http.get(f"/v1/jobs/{job}")
     assert answer.status == 200, answer.body
     return dict(answer.json())
+
+
+def is_paused(http: Http, job: str) -> Optional[Dict[str, Any]]:
+    shown = show(http, job)
+    return shown if shown["state"] == "paused" else None
+
+
+def refusal(http: Http, job: str) -> str:
+    """Why no machine takes it; none of its items has run."""
+    paused = wait_until("it to be paused", lambda: is_paused(http, job), 90)
+    assert paused["counts"]["failed"] == paused["counts"]["succeeded"] == 0
+    return str(paused["reason"]).removesuffix(" (one machine says so)")
 
 
 def items_of(http: Http, job: str) -> List[Dict[str, Any]]:

@@ -41,6 +41,21 @@ GOOD: list[dict[str, Any]] = [
     {"resources": "machine"},
     {"resources": {"memory": {"start": "2GiB", "max": "16GiB"}, "devices": {"nvidia.com/gpu": 8}}},
     {"resources": {"devices": {f"k{i}": 1 for i in range(16)}}},
+    {"resources": {"devices": {"nvidia.com/gpu": "all"}}},
+    {"resources": {"devices": {"nvidia.com/gpu": {}}}},
+    {"resources": {"devices": {"nvidia.com/gpu": {"ids": ["0", "GPU-8:1"]}}}},
+    {
+        "resources": {
+            "devices": {
+                "nvidia.com/gpu": {
+                    "count": 2,
+                    "model": "A10G",
+                    "memory": "20GiB",
+                    "version": "12.2",
+                }
+            }
+        }
+    },
     {"retry": {}},
     {"retry": {"on": [1, 255], "never": [2], "wait": "5m"}},
     {"retry": {"wait": 0.5}},
@@ -49,6 +64,24 @@ GOOD: list[dict[str, Any]] = [
     {"paths": {"/mnt/nas": "s3://bucket/", "D:": "/data"}},
     {"cache": {"w": "s3://models/v3.bin", "ref.fa": "gs://ref/hg38/", "x": "file:///mnt/x"}},
     {"cache": {f"a{i}": "s3://a/b" for i in range(16)}},
+    {"role": "arn:aws:iam::123456789012:role/films/render"},
+    {"role": "render@films-1.iam.gserviceaccount.com"},
+    {"notify": []},
+    {"notify": [{"url": "https://hooks.example"}]},
+    {"notify": [{"url": "http://hooks.example:8080?a=b", "on": ["failed"], "secret": "hook-key"}]},
+    {
+        "notify": [
+            {
+                "url": "https://[2606:4700:4700::1111]/" + "a" * 2000,
+                "on": ["succeeded", "failed", "paused", "budget", "cancelled"],
+            }
+        ]
+    },
+    {"notify": [{"url": f"https://hooks.example/{i}"} for i in range(8)]},
+    {"mounts": []},
+    {"mounts": [{"volume": "models", "path": "/models", "readonly": True}]},
+    {"mounts": [{"volume": "a", "path": f"/m/{i}"} for i in range(16)]},
+    {"mounts": [{"volume": "a", "path": "/tmp/a b"}, {"volume": "a", "path": "/etc/app"}]},
     {"checkpoint": False},
     {"input": "{item}", "command": ["cat", "{input}"]},
     {"input": "s3://a/{item.b}/", "output": "gs://a/{index}", "skip": "existing"},
@@ -89,6 +122,44 @@ BAD: list[dict[str, Any]] = [
     {"cache": {"a": "s3://a"}},
     {"cache": {"../a": "s3://a/b"}},
     {"cache": {f"a{i}": "s3://a/b" for i in range(17)}},
+    {"role": ""},
+    {"role": "render"},
+    {"role": "arn:aws:iam::123456789012:role/a*"},
+    {"role": "arn:aws:iam::12:role/a"},
+    {"role": ["arn:aws:iam::123456789012:role/a"]},
+    {"notify": "https://hooks.example/"},
+    {"notify": ["https://hooks.example/"]},
+    {"notify": [{}]},
+    {"notify": [{"url": "hooks.example"}]},
+    {"notify": [{"url": "ftp://hooks.example/"}]},
+    {"notify": [{"url": "file:///etc/passwd"}]},
+    {"notify": [{"url": "https://user:word@hooks.example/"}]},
+    {"notify": [{"url": "https://hooks.example/#a"}]},
+    {"notify": [{"url": "https://hooks.example/a b"}]},
+    {"notify": [{"url": "https://hooks.example\\@127.0.0.1/"}]},
+    {"notify": [{"url": "https://hooks.example/" + "a" * 2048}]},
+    {"notify": [{"url": "https://hooks.example/", "on": []}]},
+    {"notify": [{"url": "https://hooks.example/", "on": "failed"}]},
+    {"notify": [{"url": "https://hooks.example/", "on": ["finished"]}]},
+    {"notify": [{"url": "https://hooks.example/", "on": ["failed", "failed"]}]},
+    {"notify": [{"url": "https://hooks.example/", "secret": "a b"}]},
+    {"notify": [{"url": "https://hooks.example/", "headers": {}}]},
+    {"notify": [{"url": f"https://hooks.example/{i}"} for i in range(9)]},
+    {"mounts": {"models": "/models"}},
+    {"mounts": [{"volume": "models"}]},
+    {"mounts": [{"path": "/models"}]},
+    {"mounts": [{"volume": "../a", "path": "/models"}]},
+    {"mounts": [{"volume": "a", "path": "models"}]},
+    {"mounts": [{"volume": "a", "path": "/"}]},
+    {"mounts": [{"volume": "a", "path": "/a/"}]},
+    {"mounts": [{"volume": "a", "path": "/a//b"}]},
+    {"mounts": [{"volume": "a", "path": "/a/../proc"}]},
+    {"mounts": [{"volume": "a", "path": "/./a"}]},
+    {"mounts": [{"volume": "a", "path": "/a\nb"}]},
+    {"mounts": [{"volume": "a", "path": "/" + "a" * 512}]},
+    {"mounts": [{"volume": "a", "path": "/a", "readonly": "yes"}]},
+    {"mounts": [{"volume": "a", "path": "/a", "host": "/etc"}]},
+    {"mounts": [{"volume": "a", "path": f"/m/{i}"} for i in range(17)]},
     {"checkpoint": "5m"},
     {"checkpoint": {"every": 0}},
     {"checkpoint": {"often": "5m"}},
@@ -164,6 +235,18 @@ BAD: list[dict[str, Any]] = [
     {"resources": {"devices": {"a b": 1}}},
     {"resources": {"devices": {"machine": 1}}},
     {"resources": {"devices": {"a": 0}}},
+    {"resources": {"devices": {"a": "some"}}},
+    {"resources": {"devices": {"a": {"count": 0}}}},
+    {"resources": {"devices": {"a": {"number": 1}}}},
+    {"resources": {"devices": {"a": {"model": "A10G, L4"}}}},
+    {"resources": {"devices": {"a": {"model": " A10G"}}}},
+    {"resources": {"devices": {"a": {"memory": "much"}}}},
+    {"resources": {"devices": {"a": {"version": 12.2}}}},
+    {"resources": {"devices": {"a": {"version": "12.2.1"}}}},
+    {"resources": {"devices": {"a": {"ids": []}}}},
+    {"resources": {"devices": {"a": {"ids": ["0", "0"]}}}},
+    {"resources": {"devices": {"a": {"ids": ["/dev/a0"]}}}},
+    {"resources": {"devices": {"a": {"ids": [0]}}}},
     {"resources": {"devices": {f"k{i}": 1 for i in range(17)}}},
     {"resources": {"memory": {"start": "2GiB"}}},
     {"resources": {"memory": {"start": "2GiB", "max": "4GiB", "step": 2}}},
@@ -221,7 +304,17 @@ BAD: list[dict[str, Any]] = [
 ]
 
 # What only the code knows: no schema reads templates, compares names, or adds times up.
+# Where every container has something of its own, and what is around or below it.
+TAKEN_PATHS = [
+    "/proc", "/proc/self/fd", "/sys", "/dev", "/dev/shm", "/.tidemill", "/.tidemill/in/1", "/run",
+    "/run/tidemill/secrets", "/etc", "/etc/hosts", "/etc/hostname", "/etc/resolv.conf", "/tmp",
+]  # fmt: skip
+
 BAD_BEYOND_SCHEMA: list[dict[str, Any]] = [
+    {"resources": {"devices": {"a": {"count": 1, "ids": ["0", "1"]}}}},
+    {"resources": {"devices": {"a": {"count": 3, "ids": ["0", "1"]}}}},
+    {"notify": [{"url": "https://hooks.example:22/"}]},
+    {"notify": [{"url": "https://hooks.example:65536/"}]},
     {"command": ["{itme}"]},
     # What a person's file may name, tidemill submit makes a blob of.
     {"code": "./src"},
@@ -232,6 +325,9 @@ BAD_BEYOND_SCHEMA: list[dict[str, Any]] = [
     {"secrets": ["A", {"name": "b", "env": "A"}]},
     {"secrets": [{"name": "a", "file": "x"}, {"name": "b", "file": "x"}]},
     {"env": {"A": 1}, "secrets": ["A"]},
+    {"mounts": [{"volume": "a", "path": "/a"}, {"volume": "b", "path": "/a"}]},
+    {"mounts": [{"volume": "a", "path": "/a/b"}, {"volume": "b", "path": "/a"}]},
+    *({"mounts": [{"volume": "a", "path": path}]} for path in TAKEN_PATHS),
     {"timeout": "0s"},
     {"timeout": "367d"},
     {"grace": "61m"},

@@ -193,7 +193,7 @@ def test_an_agent_fetches_only_what_it_holds_a_lease_of(client):
     paths = [f"/jobs/{job['number']}{rest}" for rest in ("", "/secrets", "/chunks/0/items")]
     pin = f"/v1/agents/{agent.session}/jobs/{job['number']}/pin"
     digest = {"digest": "sha256:" + "0" * 64}
-    for path in [*paths, "/jobs/99"]:
+    for path in [*paths, f"/jobs/{job['number']}/role", "/jobs/99"]:
         assert agent.fetch(path).status == 403
     assert client.call("POST", pin, digest, bearer(agent.token)).status == 403
     lease = agent.lease()
@@ -310,8 +310,20 @@ def test_a_job_is_paused_resumed_closed_and_cancelled(client):
     assert client.ok("POST", f"{path}/pause")["state"] == "paused"
     assert client.ok("POST", f"{path}/resume", {})["state"] == "active"
     assert client.ok("PUT", f"{path}/parts/1", b"c", headers=TEXT)["items"] == 3
+    entries = {"items": [{"item": "d", "once": "d#1"}, {"item": "e", "once": "e#1"}]}
+    added = client.ok("POST", f"{path}/items", entries)
+    assert (added["first"], added["added"], added["known"], added["items"]) == (3, 2, 0, 5)
+    again = client.ok("POST", f"{path}/items", entries)
+    assert (again["first"], again["added"], again["known"], again["items"]) == (None, 0, 2, 5)
+    for _ in range(2):
+        keyed = client.ok("POST", f"{path}/items?key=k%201", b"f\n", headers=TEXT)
+        assert (keyed["first"], keyed["added"], keyed["known"], keyed["items"]) == (5, 1, 0, 6)
+    assert client.call("POST", f"{path}/items?key=k%201", b"g\n", headers=TEXT).status == 409
+    assert client.call("POST", f"{path}/items?key=", b"g\n", headers=TEXT).status == 400
+    assert client.call("POST", f"{path}/items?key={'k' * 201}", b"g\n", headers=TEXT).status == 400
     assert client.ok("POST", f"{path}/close")["open"] is False
     assert client.call("PUT", f"{path}/parts/2", b"d", headers=TEXT).status == 409
+    assert client.call("POST", f"{path}/items", b"d", headers=TEXT).status == 409
 
     agent = Agent(client)
     agent.join()
@@ -319,7 +331,7 @@ def test_a_job_is_paused_resumed_closed_and_cancelled(client):
     assert client.ok("POST", f"{path}/cancel")["state"] in ("cancelling", "cancelled")
     client.state_is(job, "cancelled")
     assert agent.sync(leases=[lease["lease"]])["gone"] == [lease["lease"]]
-    assert client.counts(job)["cancelled"] == 3
+    assert client.counts(job)["cancelled"] == 6
     for verb in ("pause", "resume"):
         assert client.call("POST", f"{path}/{verb}").status == 409
     assert client.call("POST", f"{path}/retry", {"failed": True}).status == 409
@@ -537,7 +549,7 @@ def test_bodies_of_the_wrong_type_or_size_are_refused(client):
     posts += [f"{path}/resume", f"{path}/cancel", f"{path}/close", "/v1/agents/sync"]
     posts += ["/v1/tokens", "/v1/logout", "/v1/login", f"/v1/machines/{uuid.uuid4()}/drain"]
     puts = ["/v1/projects/p", "/v1/pools/p", "/v1/pools/p/machines", "/v1/secrets/s"]
-    puts += ["/v1/queues/q", "/v1/specs/s"]
+    puts += ["/v1/queues/q", "/v1/specs/s", "/v1/projects/p/cloud-roles"]
     pin = f"/v1/agents/{uuid.uuid4()}/jobs/1/pin"
     posts += [pin, "/v1/pools/p/forgive"]
     tokens = {"/v1/agents/join": client.server.join_token, "/v1/agents/sync": NO_SESSION_TOKEN}
@@ -548,6 +560,10 @@ def test_bodies_of_the_wrong_type_or_size_are_refused(client):
             assert client.call(method, target, b"{}", {**shown, **headers}).status == 415
         large = b" " * (300_000 if target != "/v1/agents/sync" else 4_300_000)
         assert client.call(method, target, large, {**shown, **JSON}).status == 413
+    items = f"{path}/items"
+    assert client.call("POST", items, b"a", {"Content-Type": "text/csv"}).status == 415
+    for headers in (TEXT, JSON):
+        assert client.call("POST", items, b"a" * (8 * 1024 * 1024 + 1), headers).status == 413
     put = f"{path}/parts/0"
     assert client.call("PUT", put, b"a", {"Content-Type": "text/csv"}).status == 415
     assert client.call("PUT", put, b"a", {}).status == 415
@@ -564,30 +580,6 @@ def test_bodies_of_the_wrong_type_or_size_are_refused(client):
         raw.sendall(head.encode() + b"Content-Length: 100000000\r\n\r\n")
         answer = raw.makefile("rb").read()
     assert b" 413 " in answer.split(b"\r\n")[0] and b"/problems/too_large" in answer
-
-
-def test_an_outage_of_the_database_is_said_and_outlived(env):
-    client = Client(env.server())
-    agent = Agent(client)
-    agent.join()
-    job = client.submit(["a"])
-    lease = agent.lease()
-    env.postgres.kill9()
-    settlement = {"lease": lease["lease"], "seq": 0, "ok": lease["items"]}
-    for answer in (
-        agent.call(settlements=[settlement]),
-        client.call("GET", f"/v1/jobs/{job['id']}/stats"),
-        client.call("POST", "/v1/jobs", {"name": "b", "spec": {}}),
-    ):
-        assert answer.status == 503
-        assert "127.0.0.1" not in answer.json()["detail"]
-    assert client.call("GET", "/healthz").status == 200
-    env.postgres.start()
-    wait_until(
-        "the settlement to be taken",
-        lambda: agent.call(settlements=[settlement]).status == 200,
-    )
-    client.state_is(job, "finished")
 
 
 def test_every_operation_of_the_document_was_seen(request):

@@ -6,7 +6,7 @@ import re
 import pytest
 from agents import Agent, submit
 from env import wait_until
-from load import items_of, show, wait_for_end
+from load import is_paused, items_of, wait_for_end
 from object_server import S3
 
 IMAGE = "tidemill-test/alpine-like"
@@ -95,11 +95,6 @@ def test_what_is_missing_pauses_the_job_with_its_url(http, fleet, s3):
     paused = wait_until("it to be paused", lambda: is_paused(http, job), 90)
     assert "s3://data/none" in paused["reason"], paused
     assert paused["counts"]["failed"] == 0
-
-
-def is_paused(http, job):
-    shown = show(http, job)
-    return shown if shown["state"] == "paused" else None
 
 
 @pytest.mark.parametrize("scheme", ["s3", "file"])

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An agent and a Docker Engine on a machine with version 2 of control groups: a guest of qemu."""
+"""An agent and a Docker Engine on a machine of its own, with version 2 of control groups and a
+power button: a guest of qemu."""
 
 import shutil
 
@@ -71,3 +72,29 @@ def test_out_of_memory_is_told_apart_there_too(env, docker, registry, guest):
         ("succeeded", 0),
     ]
     assert all(each["outcome"]["machine"] == "guest" for each in items_of(http, job))
+    goes_in_good_order_when_its_button_is_pressed(http, guest, spec)
+
+
+def goes_in_good_order_when_its_button_is_pressed(http, guest, spec):
+    """As Google ends a machine that it takes back: an ACPI event, and 30 seconds."""
+    job = submit(http, {**spec, "retries": 0}, ["sleep 600"] * 6)
+    wait_until(
+        "two to run", lambda: http.get(f"/v1/jobs/{job}").json()["counts"]["running"] >= 2, 240
+    )
+    wait_until("both to have begun", lambda: progress(http) == 2, 240)
+    guest.press_power_button()
+    # A cloud gives 30 seconds to a machine that is not emulated beside other tests.
+    lines = guest.wait(90)
+    assert "guest: button" in lines
+    counts = http.get(f"/v1/jobs/{job}").json()["counts"]
+    assert counts["waiting"] == 6 and counts["running"] == 0, counts
+    assert http.get("/v1/machines").json()["machines"] == []
+    attempts = http.get(f"/v1/jobs/{job}/stats").json()["attempts"]
+    assert attempts["interrupted"] == 2 and attempts["total"] == 2, attempts
+
+
+def progress(http):
+    """Items that run on the guest, as it says itself."""
+    machines = http.get("/v1/machines").json()["machines"]
+    jobs = [job for each in machines for job in each.get("status", {}).get("jobs", [])]
+    return sum(job["running"] for job in jobs)

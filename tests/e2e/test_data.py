@@ -11,7 +11,7 @@ import time
 import pytest
 from agents import submit
 from env import wait_until
-from load import items_of, show, wait_for_end
+from load import is_paused, items_of, show, wait_for_end
 
 IMAGE = "tidemill-test/alpine-like"
 UPPER = ["sh", "-c", 'read line < {input}; echo "$line for {index}" > {output}']
@@ -132,11 +132,6 @@ def test_a_store_that_refuses_pauses_the_job(env, http, fleet, s3, monkeypatch):
     assert paused["counts"]["failed"] == 0
 
 
-def is_paused(http, job):
-    shown = show(http, job)
-    return shown if shown["state"] == "paused" else None
-
-
 KILLS = int(os.environ.get("TIDEMILL_DATA_KILLS", "8"))
 
 
@@ -234,6 +229,11 @@ def timed(http, job_spec, items):
     return len(items) / (time.monotonic() - begin)
 
 
+# On a quiet machine it is 0.9 to 1. Neighbours take a tenth from one run and not from the next; an
+# error of ours that is worth a test takes more.
+LITTLE = float(os.environ.get("TIDEMILL_DATA_RATIO", "0.8"))
+
+
 @pytest.mark.alone
 def test_small_data_costs_little(env, fleet, s3):
     """Items of 100 ms with 64 KiB in and out, on 20 slots, against the same without data."""
@@ -261,11 +261,11 @@ def test_small_data_costs_little(env, fleet, s3):
         rate = timed(http, moving, names)
         ratios.append(rate / bare)
         print(f"{rate:.0f} items/s with data, {bare:.0f} without: {ratios[-1]:.2f}")
-        if ratios[-1] >= 0.9:
+        if ratios[-1] >= LITTLE:
             break
     stored = bucket / "out0" / "n7"
     assert hashlib.sha256(stored.read_bytes()).digest() == hashlib.sha256(body).digest()
-    assert max(ratios) >= 0.9, ratios
+    assert max(ratios) >= LITTLE, ratios
 
 
 LARGE_BYTES = int(float(os.environ.get("TIDEMILL_DATA_GIB", "0.5")) * (1 << 30))

@@ -110,7 +110,7 @@ def test_a_full_disk_costs_items_nothing(http, fleet, small_disk, who):
     wait_until("an item to run", lambda: show(http, job)["counts"]["running"], 60)
     if who == "a stranger":
         (small_disk / "filler").write_bytes(bytes(60 << 20))
-    wait_until("the fault", lambda: first.events("machine.fault"), 30)
+    wait_until("the fault", lambda: first.events("machine.fault"), 90)
     wait_until("all to wait", lambda: show(http, job)["counts"]["waiting"] == 6, 30)
     engine = machines(http)["m1"]["status"]["engine"]
     assert "it takes no items: no space left on device" in engine, engine

@@ -1,130 +1,195 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The helpers themselves: a test that stands on them must be able to believe them."""
+"""A folder becomes an image: with a real Docker Engine, and packages from an index on loopback."""
 
-import http.server
-import os
-import pathlib
+import json
 import subprocess
-import sys
-import threading
+import time
 
-from env import Http, Postgres, Server, alive, children
+import pytest
+import test_images
+from agents import submit
+from cli import Cli
+from load import items_of, wait_for_end
+from package_index import PackageIndex
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-
-
-def test_a_cluster_keeps_what_was_committed_when_it_is_killed():
-    with Postgres() as postgres:
-        postgres.start()
-        assert postgres.sql("show fsync") == "on"
-        conninfo = postgres.create_database("kept")
-        assert f"port={postgres.port}" in conninfo
-        postgres.sql("create table t (a int); insert into t values (1), (2)", "kept")
-
-        family = [postgres.pid, *children(postgres.pid)]
-        assert len(family) > 3
-        postgres.kill9()
-        assert not any(alive(pid) for pid in family)
-
-        postgres.start()
-        assert postgres.sql("select sum(a), count(*) from t", "kept") == "3|2"
-        assert "automatic recovery in progress" in postgres.log.read_text()
-
-        postgres.stop()
-        postgres.start()
-        assert postgres.sql("select count(*) from t", "kept") == "2"
-        pid, folder = postgres.pid, postgres.folder
-    assert not alive(pid)
-    assert not folder.exists()
-
-
-def test_each_test_has_a_fresh_database_first(env):
-    env.sql("create table mark (a int)")
-
-
-def test_each_test_has_a_fresh_database_second(env):
-    assert env.sql("select to_regclass('mark') is null") == "t"
-
-
-def test_the_shared_cluster_is_back_after_a_test_killed_it_first(env):
-    env.postgres.kill9()
-
-
-def test_the_shared_cluster_is_back_after_a_test_killed_it_second(env):
-    assert env.sql("select 1") == "1"
-
-
-def test_the_client_sends_and_reads_json():
-    class Echo(http.server.BaseHTTPRequestHandler):
-        def do_POST(self):
-            body = self.rfile.read(int(self.headers["Content-Length"]))
-            self.send_response(201)
-            self.send_header("X-Was", self.headers["Content-Type"])
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
-
-        def log_message(self, *_):
-            pass
-
-    with http.server.HTTPServer(("127.0.0.1", 0), Echo) as echo:
-        thread = threading.Thread(target=echo.serve_forever)
-        thread.start()
-        try:
-            answer = Http(echo.server_address[1]).post("/x", {"a": [1, None]})
-        finally:
-            echo.shutdown()
-            thread.join()
-    assert answer.status == 201
-    assert answer.headers["x-was"] == "application/json"
-    assert answer.json() == {"a": [1, None]}
-
-
-# Stands in for the program: the flags and the port file are the agreement.
-PLAYED_SERVER = """#!{python}
-import http.server, sys
-flags = dict(zip(sys.argv[2::2], sys.argv[3::2]))
-if sys.argv[1] == "token":
-    open(flags["--file"], "w").write("token")
-if sys.argv[1] != "serve":
-    sys.exit(0)
-host, port = flags["--listen"].split(":")
-assert sys.argv[1] == "serve" and host == "127.0.0.1" and flags["--database"]
-class Ok(http.server.BaseHTTPRequestHandler):
-    def do_GET(self):
-        self.send_response(200 if self.path == "/healthz" else 404)
-        self.end_headers()
-server = http.server.HTTPServer((host, int(port)), Ok)
-open(flags["--port-file"], "w").write(str(server.server_address[1]))
-server.serve_forever()
+MAIN = """\
+import json, sys
+import greet, words
+print(json.dumps({"greet": greet.VERSION, "words": words.VERSION, "says": "SAYS"}))
 """
 
 
-def test_a_server_is_started_measured_and_ended(tmp_path, monkeypatch):
-    program = tmp_path / "tidemill-server"
-    program.write_text(PLAYED_SERVER.format(python=sys.executable))
-    program.chmod(0o755)
-    monkeypatch.setenv("TIDEMILL_BIN", str(tmp_path))
-
-    server = Server("dbname=none", tmp_path, "played").start()
-    assert server.http.get("/nothing").status == 404
-    assert server.rss_bytes() > 1_000_000
-    assert server.cpu_seconds() > 0
-    assert server.terminate() != 0  # the played one dies of the signal
-    first, port = server.pid, server.port
-    server.start()
-    assert server.pid != first
-    assert server.port == port
-    server.kill9()
-    assert not alive(server.pid)
-    assert "GET /nothing" in server.log.read_text()
+@pytest.fixture
+def index():
+    found = PackageIndex()
+    found.publish("words", "0.5")
+    found.publish("greet", "1.0", "words")
+    found.publish("greet", "1.1", "words>=0.5")
+    yield found
+    found.end()
 
 
-def test_with_postgres_gives_a_command_a_database_and_its_exit_code():
-    script = 'psql -X -A -t -c "select 6 * 7" "$TIDEMILL_TEST_PG" && exit 5'
-    tool = [sys.executable, str(ROOT / "tools" / "with_postgres.py")]
+@pytest.fixture
+def folder(tmp_path, docker):
+    made = tmp_path / "Films (2)"
+    made.mkdir()
+    (made / "main.py").write_text(MAIN)
+    yield made
+    for line in docker_says(docker, "images", "--format", "{{.Repository}}:{{.Tag}}").split():
+        if "films" in line:
+            docker_says(docker, "image", "rm", "--force", line)
+
+
+@pytest.fixture
+def tidemill(folder, docker, index):
+    cli = Cli(folder)
+    cli.env["DOCKER_HOST"] = f"unix://{docker.socket}"
+    cli.env["PIP_INDEX_URL"] = index.url
+    return cli
+
+
+def docker_says(docker, *words):
     done = subprocess.run(
-        [*tool, "--", "sh", "-c", script], stdout=subprocess.PIPE, text=True, env=dict(os.environ)
+        ["docker", "-H", f"unix://{docker.socket}", *words],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        timeout=120,
     )
-    assert done.stdout.strip() == "42"
-    assert done.returncode == 5
+    assert done.returncode == 0, done
+    return done.stdout
+
+
+def init(tidemill, docker, base=None):
+    """An environment on an image that is here; a person who has a network leaves that out."""
+    said = tidemill("env", "init")
+    assert said.code == 0, said
+    file = tidemill.folder / "tidemill-env.yaml"
+    text = file.read_text()
+    assert "base: cpu" in text
+    base = base or test_images.make_python(docker.socket)
+    file.write_text(text.replace("base: cpu", f"base: {base}"))
+    return said
+
+
+def build(tidemill, *flags):
+    """The image's name, and how long it took."""
+    begin = time.monotonic()
+    said = tidemill("env", "build", "--network", "host", "--quiet", *flags, timeout_s=300)
+    assert said.code == 0, said
+    return said.out.strip(), time.monotonic() - begin
+
+
+def ran(docker, image, *words):
+    return json.loads(docker_says(docker, "run", "--rm", image, *(words or ("python", "main.py"))))
+
+
+def test_a_list_of_packages_becomes_an_image(tidemill, docker, folder, index):
+    (folder / "requirements.txt").write_text("-r more.txt\n")
+    (folder / "more.txt").write_text("greet\n")
+    said = init(tidemill, docker)
+    assert "image films-2 from requirements.txt. Next: tidemill env build" in said.out
+    image, _ = build(tidemill)
+    assert image.startswith("films-2:")
+    assert ran(docker, image) == {"greet": "1.1", "words": "0.5", "says": "SAYS"}
+    assert ran(docker, "films-2:latest")["greet"] == "1.1"
+    pins = (folder / "tidemill-env.lock").read_text().splitlines()[2:]
+    assert [line.split(" --hash=sha256:")[0] for line in pins] == ["greet==1.1", "words==0.5"]
+
+    # Another code, the same packages: nothing is fetched, nothing is installed.
+    index.taken.clear()
+    (folder / "main.py").write_text(MAIN.replace("SAYS", "more"))
+    changed, took = build(tidemill)
+    print(f"\na build after a change of code: {took:.2f} s")
+    assert changed != image and took < 3
+    assert ran(docker, changed) == {"greet": "1.1", "words": "0.5", "says": "more"}
+    assert index.taken == []
+    assert build(tidemill)[0] == changed, "the same has the same name"
+
+    # What is newer is taken when somebody says so, or asks for something else.
+    index.publish("greet", "1.2", "words")
+    assert build(tidemill)[0] == changed
+    newest, _ = build(tidemill, "--upgrade")
+    assert ran(docker, newest)["greet"] == "1.2"
+    (folder / "more.txt").write_text("greet<1.1\n")
+    assert ran(docker, build(tidemill)[0])["greet"] == "1.0"
+
+
+def test_a_lock_is_what_another_machine_builds(tidemill, docker, folder, index):
+    (folder / "requirements.txt").write_text("greet\n")
+    init(tidemill, docker)
+    image, _ = build(tidemill)
+    docker_says(docker, "image", "rm", "--force", image, "films-2:latest")
+    docker_says(docker, "image", "prune", "--force")
+    index.publish("greet", "1.2")
+    index.taken.clear()
+    again, _ = build(tidemill)
+    assert again == image, "made of the same"
+    assert ran(docker, again)["greet"] == "1.1"
+    assert sorted(index.taken) == ["greet-1.1-py3-none-any.whl", "words-0.5-py3-none-any.whl"]
+
+
+@pytest.mark.parametrize(
+    "name, text",
+    [
+        ("pyproject.toml", '[project]\nname = "x"\nversion = "1"\ndependencies = ["greet<1.1"]\n'),
+        ("Pipfile", '[packages]\ngreet = "<1.1"\nwords = {version = "*"}\n'),
+    ],
+)
+def test_other_files_say_it_too(tidemill, docker, folder, name, text):
+    (folder / name).write_text(text)
+    init(tidemill, docker)
+    assert ran(docker, build(tidemill)[0])["greet"] == "1.0"
+
+
+def test_a_dockerfile_of_ones_own_is_built_as_it_is(tidemill, docker, folder):
+    (folder / "Dockerfile").write_text(
+        "FROM tidemill-test/alpine-like\nCOPY main.py /\nENV OWN=1\n"
+    )
+    said = tidemill("env", "init", "--name", "films-own", "--json")
+    assert (said.code, said.json()["name"], said.json()["from"]) == (0, "films-own", "Dockerfile")
+    image, _ = build(tidemill)
+    assert image.startswith("films-own:")
+    said = docker_says(docker, "run", "--rm", image, "busybox", "sh", "-c", 'echo "[$OWN]"')
+    assert json.loads(said) == [1]
+    assert not (folder / "tidemill-env.lock").exists()
+
+
+def test_what_cannot_be_is_said(tidemill, docker, folder):
+    said = tidemill("env", "build")
+    assert (said.code, said.out) == (3, "")
+    assert said.err == "there is no ./tidemill-env.yaml; 'tidemill env init' makes one\n"
+    for flags in (("--name", "Films"), ("--name", "films:3"), ("--from", "setup.py")):
+        said = tidemill("env", "init", *flags)
+        assert said.code == 2 and said.err.startswith(f"{flags[0]}: must be "), said
+    assert not (folder / "tidemill-env.yaml").exists()
+    init(tidemill, docker)
+    assert (folder / "requirements.txt").exists(), "an empty list to begin with"
+    assert tidemill("env", "init").code == 2, "what is there stays"
+    (folder / "requirements.txt").write_text("greet>=7\n")
+    said = tidemill("env", "build", "--network", "host", timeout_s=300)
+    assert said.code == 2 and "what requirements.txt asks for cannot be had" in said.err, said
+    assert "No matching distribution found for greet>=7" in said.err, said
+    file = folder / "tidemill-env.yaml"
+    file.write_text(file.read_text() + "appt: [ffmpeg]\n")
+    said = tidemill("env", "build")
+    lines = len(file.read_text().splitlines())
+    assert said.code == 2 and said.err.startswith(f"./tidemill-env.yaml:{lines}: "), said
+    assert "did you mean 'apt'" in said.err, said
+    said = tidemill("env", "build", PATH="/nowhere")
+    assert said.code == 2
+
+
+def test_it_is_pushed_and_runs_on_the_fleet(tidemill, docker, folder, http, fleet, registry):
+    (folder / "requirements.txt").write_text("greet\n")
+    init(tidemill, docker)
+    to = f"{registry.host}/films"
+    said = tidemill("env", "push", "--network", "host", "--to", to, "--json", timeout_s=300)
+    assert said.code == 0, said
+    image = said.json()["image"]
+    assert image.startswith(f"{to}:") and said.json()["bytes"] > 1_000_000
+    docker_says(docker, "image", "rm", "--force", image)
+    fleet("m1", "--cpus", "2", "--memory", "2GiB")
+    job = submit(http, {"image": image, "command": ["python", "main.py"]}, 5)
+    shown = wait_for_end(http, job, 120)
+    assert shown["counts"]["succeeded"] == 5, items_of(http, job)

@@ -11,7 +11,7 @@ import time
 import pytest
 from agents import submit
 from conserved import done_share, outcomes
-from env import alive, wait_until
+from env import wait_until
 from load import items_of, show, wait_for_end
 
 SHELL = {"image": "tidemill-test/alpine-like", "resources": {"cpus": 1, "memory": "64MiB"}}
@@ -248,7 +248,7 @@ def test_a_restart_of_the_agent_leaves_items_running_and_takes_them_over(
         agent.kill9()
     else:
         os.kill(agent.pid, signal.SIGUSR1)
-        wait_until("the agent to end", lambda: not alive(agent.pid))
+        agent.wait()
     assert programs(docker).count("sleep 8") == 2
     agent.start()
     wait_until("both to be adopted", lambda: len(agent.events("container.adopted")) == 2, 30)

@@ -352,7 +352,7 @@ def test_wrong_values_of_secrets_change_nothing(admin, tmp_path):
 def test_pools_projects_and_the_audit(admin, server):
     said = good(admin("pool", "set", "gpu", "--no-network", "--firewall"))
     assert said.startswith("Pool gpu demands of its containers: no network, firewall\n")
-    assert re.search(r"^gpu +no network, firewall$", good(admin("pool", "list")), re.MULTILINE)
+    assert re.search(r"^gpu +no network, firewall +-$", good(admin("pool", "list")), re.MULTILINE)
     pools = {p["name"]: p["policy"] for p in admin("pool", "list", "--json").json()["pools"]}
     assert pools["gpu"]["no_network"] and not pools["gpu"]["read_only_root"]
     said = good(admin("pool", "set", "gpu", "--default"))

@@ -22,11 +22,12 @@ CONFIG = "application/vnd.oci.image.config.v1+json"
 SUBMIT_S = 6.0
 
 
-def put_image(registry, name, text, tag="latest", login=""):
+def put_image(registry, name, text, tag="latest", login="", env=()):
     """An image of no layers; gives its digest."""
     who = {"Authorization": "Basic " + base64.b64encode(login.encode()).decode()} if login else {}
     http = Http(registry.port)
-    config = json.dumps({"os": "linux", "config": {"Labels": {"is": text}}}).encode()
+    inner = {"Labels": {"is": text}, "Env": list(env)}
+    config = json.dumps({"os": "linux", "config": inner}).encode()
     blob = "sha256:" + hashlib.sha256(config).hexdigest()
     place = http.post(f"/v2/{name}/blobs/uploads/", headers=who).headers["location"]
     place = place.removeprefix(f"http://{registry.host}")
@@ -244,3 +245,40 @@ def test_the_first_machine_that_pulls_pins_what_nobody_else_could(env):
     unleased = make(client, "127.0.0.1:1/a:3")
     assert pin(agents[0], other, unleased["number"]).status == 403
     assert "image_digest" not in client.ok("GET", f"/v1/jobs/{unleased['id']}")
+
+
+def test_an_image_that_needs_a_newer_driver_waits_for_no_machine(env, registry):
+    client = Client(env.server("--registry", registry.host))
+    gpu = {"count": 4, "model": "NVIDIA T4", "memory": 15 << 30, "version": "12.2"}
+    shape = {"cpus": 4, "memory": "16GiB", "devices": {"nvidia.com/gpu": gpu}}
+    pool = {"provider": "local", "shape": shape, "max": 0}
+    made = client.ok("PUT", "/v1/pools/default/machines", pool)
+    assert made["machines"]["shape"]["devices"] == {"nvidia.com/gpu": gpu}
+    devices = {"resources": {"devices": {"nvidia.com/gpu": 1}}}
+
+    def reasons(least, spec=devices):
+        image = f"{registry.host}/tools/cuda:{least}"
+        asks = f"NVIDIA_REQUIRE_CUDA=cuda>={least} brand=tesla,driver>=470,driver<471"
+        put_image(registry, "tools/cuda", least, least, env=["PATH=/bin", asks])
+        job = make(client, image, spec)
+        client.ok("PUT", f"/v1/jobs/{job['id']}/parts/0", {"range": 3})
+        client.ok("POST", f"/v1/jobs/{job['id']}/seal", {"parts": 1})
+
+        def planned():
+            found = client.ok("GET", f"/v1/jobs/{job['id']}/why")["reasons"]
+            by_code = {reason["code"]: reason["sentence"] for reason in found}
+            return by_code if "starting" not in by_code else None
+
+        return wait_until("a plan", planned)
+
+    assert reasons("12.4")["devices"] == (
+        "pool 'default' has no machine with what an item asks for, "
+        "1 nvidia.com/gpu (version 12.4): its machines have "
+        "4 nvidia.com/gpu (NVIDIA T4, 15 GiB, version 12.2); use a pool that has them"
+    )
+    assert "devices" not in reasons("12.2")
+    # What the spec says goes before, and a model is asked for by its words.
+    own = {"nvidia.com/gpu": {"version": "12.1", "model": "t4", "memory": "15GiB"}}
+    assert "devices" not in reasons("12.4", spec={"resources": {"devices": own}})
+    own["nvidia.com/gpu"]["model"] = "A10G"
+    assert "A10G" in reasons("12.0", spec={"resources": {"devices": own}})["devices"]

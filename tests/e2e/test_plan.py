@@ -88,17 +88,6 @@ def test_two_jobs_share_and_a_third_with_priority_goes_first(http, agent, trace)
     assert sum(span[0] < at < span[1] - 1 for at in others) <= 2
 
 
-def test_the_last_items_are_taken_from_who_is_busy(http, agent, trace):
-    agent("first", 2)
-    job = submit(http, trace.spec("tail", 3), 16, "tail")
-    # Of items that take no time to measure a lease has many; these wait behind two slots.
-    wait_until("a lease of many", lambda: len(trace.begins("tail")) >= 5, 60)
-    agent("second", 2)
-    agent("third", 2)
-    wait_until("it to finish", lambda: state_of(http, job) == "finished", 60)
-    assert trace.most("tail") > 2
-
-
 def test_a_job_comes_after_another(env, http, agent, trace):
     agent("large", 4)
     first = submit(http, trace.spec("first", 1), 8, "first")

