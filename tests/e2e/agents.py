@@ -7,7 +7,7 @@ import pathlib
 import signal
 from typing import Any, Dict, List, Optional
 
-from env import Http, Program, Server, binaries, wait_until
+from env import Http, Program, Server, binaries, found_below, wait_until
 
 
 class Agent(Program):
@@ -72,6 +72,16 @@ class Agent(Program):
             if line.startswith("{") and line.endswith("}") and f'"{name}"' in line:
                 found.append(json.loads(line))
         return found
+
+    def written(self) -> bytes:
+        """What items have written, as far as it is on this machine's disk."""
+        said = b""
+        for pack in found_below(self.state / "logs", "*/*.pack"):
+            try:
+                said += pack.read_bytes()
+            except FileNotFoundError:  # it has just been uploaded
+                continue
+        return said
 
     def freeze(self) -> None:
         os.kill(self.pid, signal.SIGSTOP)

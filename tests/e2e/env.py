@@ -56,6 +56,13 @@ def tail(path: pathlib.Path, lines: int = 60) -> str:
     return "\n".join(path.read_text(errors="replace").splitlines()[-lines:])
 
 
+def found_below(folder: pathlib.Path, pattern: str) -> List[pathlib.Path]:
+    """What is there now, in a folder that programs change meanwhile: what vanishes is left out,
+    where pathlib's own globs raise. `**` stands for any folders, hidden ones too."""
+    names = glob.glob(pattern, root_dir=folder, recursive=True, include_hidden=True)
+    return sorted(folder / name for name in names)
+
+
 def ends_with_us(command: Sequence[str], sig: str) -> List[str]:
     """The command, changed so that it gets `sig` when this process dies."""
     setpriv = shutil.which("setpriv")

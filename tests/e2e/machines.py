@@ -7,7 +7,7 @@ import signal
 import socket
 from typing import Any, Dict, List, NamedTuple
 
-from env import Env, Http, Server
+from env import Env, Http, Server, found_below
 
 
 def free_port() -> int:
@@ -66,7 +66,7 @@ class Machines:
     def pids(self) -> List[int]:
         """Of machines that are there."""
         found = []
-        for made in self.folder.glob("*/*/*/made"):
+        for made in found_below(self.folder, "*/*/*/made"):
             if (made.parent / "ended").exists():
                 continue
             words = made.read_text().split()

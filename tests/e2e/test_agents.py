@@ -125,8 +125,7 @@ def test_items_see_what_they_should(env, docker, fleet):
     assert page[0]["outcome"]["exit"] == 0 and page[0]["outcome"]["machine"] == "m1"
     assert page[0]["outcome"]["memory_bytes"] > 0
     assert page[1]["outcome"]["exit"] == 126 and page[1]["outcome"]["attempt"] == 2
-    packs = (agent.state / "logs").glob("*/*.pack")
-    logs = b"".join(pack.read_bytes() for pack in packs)
+    logs = agent.written()
     for line in (
         b'TIDEMILL_ITEM={"name": "a", "size": 3}\n',
         b"TIDEMILL_INDEX=0\n",

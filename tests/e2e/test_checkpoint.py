@@ -3,7 +3,7 @@
 
 import pytest
 from agents import submit
-from env import wait_until
+from env import found_below, wait_until
 from load import items_of, show, wait_for_end
 
 IMAGE = "tidemill-test/alpine-like"
@@ -41,8 +41,7 @@ def counting(**more):
 
 
 def checkpoints(s3):
-    folder = s3.folder / "ours/tm/jobs"
-    return [path for path in folder.rglob("checkpoints/*/saves/*.json")]
+    return found_below(s3.folder / "ours/tm/jobs", "**/checkpoints/*/saves/*.json")
 
 
 def begins(bucket):
@@ -69,8 +68,12 @@ def test_an_agent_that_leaves_saves_first(http, fleet, s3):
 
 
 def counted(agent):
-    files = list((agent.state / "data").glob("*/checkpoint/*/n"))
-    return int(files[0].read_text() or 0) if files else 0
+    for file in found_below(agent.state / "data", "*/checkpoint/*/n"):
+        try:
+            return int(file.read_text() or 0)
+        except FileNotFoundError:  # the item has just ended
+            continue
+    return 0
 
 
 def test_an_agent_that_is_killed_loses_what_came_after_its_last_save(http, fleet, s3, docker):

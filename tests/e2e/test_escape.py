@@ -34,8 +34,7 @@ def agent(env, docker):
 
 def said(agent):
     """All that items have written."""
-    packs = (agent.state / "logs").glob("*/*.pack")
-    return b"".join(pack.read_bytes() for pack in packs).decode(errors="replace")
+    return agent.written().decode(errors="replace")
 
 
 def gateway(docker):

@@ -259,8 +259,7 @@ def test_a_restart_of_the_agent_leaves_items_running_and_takes_them_over(
     assert all(each["duration_ms"] >= 7000 for each in told), told
     # Each ran once: nothing was given back, and nothing else is recorded.
     assert causes_of(http, job)["total"] == 2
-    packs = (agent.state / "logs").glob("*/*.pack")
-    logs = b"".join(pack.read_bytes() for pack in packs)
+    logs = agent.written()
     assert logs.count(b"ends\n") == 2
     if how == "upgraded":  # else what was in the agent's memory is lost
         assert logs.count(b"begins\n") == 2

@@ -10,7 +10,7 @@ import pandas
 import pytest
 from agents import Agent, submit
 from cli import Cli
-from env import wait_until
+from env import found_below, wait_until
 from load import wait_for_end
 
 
@@ -20,7 +20,7 @@ class Bucket:
         self.variables = s3.environment
 
     def files(self, pattern):
-        return sorted(self.folder.glob(pattern))
+        return found_below(self.folder, pattern)
 
 
 @pytest.fixture

@@ -175,11 +175,7 @@ def test_what_was_on_the_disk_of_a_killed_agent_is_stored_by_its_next_life(env, 
     with machine(env) as agent:
         job = submit(server.http, spec(script), 2)
 
-        def on_disk():
-            packs = (agent.state / "logs").glob("*/*.pack")
-            return sum(pack.read_bytes().count(b"begun") for pack in packs) == 2
-
-        wait_until("both to write", on_disk, 30)
+        wait_until("both to write", lambda: agent.written().count(b"begun") == 2, 30)
         agent.kill9()
         assert not list((env.folder / "objects").rglob("0*")), "nothing was uploaded before"
         agent.start()

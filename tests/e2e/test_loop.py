@@ -64,11 +64,6 @@ def only_these_failed(http, job, failed):
     wait_until("the roll-up", lambda: attempts(http, job)["total"] == len(found), 30)
 
 
-def logs(agent):
-    packs = (agent.state / "logs").glob("*/*.pack")
-    return b"".join(pack.read_bytes() for pack in packs)
-
-
 # --- what comes back ---
 
 
@@ -117,7 +112,7 @@ def test_results_of_a_batch_settle_each_on_its_own(http, fleet):
     wait_for_end(http, job, 60)
     failed = {5: ("failed", 9), 6: ("failed", 255), 63: ("failed", 1)}
     only_these_failed(http, job, failed)
-    said = logs(agent)
+    said = agent.written()
     assert said.count(b"it failed") == 3 and b"a word of item 40\n" in said
 
 

@@ -11,7 +11,7 @@ import urllib.parse
 
 import test_images
 from agents import submit
-from env import wait_until
+from env import found_below, wait_until
 from load import show, wait_for_end
 
 IMAGE = "tidemill-test/debian-like"
@@ -42,7 +42,7 @@ def found_in(where, data, canary):
 
 
 def files_below(folder):
-    return [path for path in pathlib.Path(folder).rglob("*") if path.is_file()]
+    return [path for path in found_below(pathlib.Path(folder), "**") if path.is_file()]
 
 
 def nothing_on_this_machine(docker, canary):
