@@ -223,7 +223,7 @@ TEST_P(HttpServerTest, ShapesItsOwnErrorsAsTold) {
 }
 
 TEST_P(HttpServerTest, DoesNotWaitForSlowClients) {
-  options_.header_timeout = options_.body_timeout = options_.idle_timeout = milliseconds(250);
+  options_.header_timeout = options_.body_timeout = options_.idle_timeout = milliseconds(2'000);
   Serve();
   EXPECT_EQ(Raw(""), "");
   EXPECT_TRUE(Raw("GET / HT").starts_with("HTTP/1.1 408 "));

@@ -153,7 +153,7 @@ TEST_F(TlsTest, SaysThatAServerSpeaksClearText) {
 }
 
 TEST_F(TlsTest, DropsAHandshakeThatDoesNotGoOn) {
-  options_.header_timeout = milliseconds(100);
+  options_.header_timeout = milliseconds(1'000);
   Serve();
   const RawSocket silent = RawSocket::ConnectPlain(server_->port());
   RawSocket slow = RawSocket::ConnectPlain(server_->port());

@@ -91,14 +91,14 @@ TEST_F(DeviceCheckTest, NvidiasToolIsAskedForItsOwnByNumber) {
 
 TEST_F(DeviceCheckTest, ACommandThatHangsIsKilledWithAllThatItStarted) {
   const std::string script = "echo $$ > " + In("pid") + "; sleep 1000; true";
-  RealDeviceCheck check(loop_, {.command = script, .limit = milliseconds(300)});
+  RealDeviceCheck check(loop_, {.command = script, .limit = milliseconds(900)});
   EXPECT_EQ(Look(check, {{"k", "a.b/c=0"}, {"k", "a.b/c=1"}}),
             (Words{"its check takes longer than 0 s", ""}));
   int pid = 0;
   std::ifstream(In("pid")) >> pid;
   ASSERT_GT(pid, 0);
   // Until it is gone the others are as they were; then they are looked at again.
-  for (int i = 0; i < 500 && kill(pid, 0) == 0; ++i) {
+  for (int i = 0; i < 6'000 && kill(pid, 0) == 0; ++i) {
     loop_.After(milliseconds(10), [this] { loop_.Stop(); });
     loop_.Run();
   }

@@ -76,7 +76,7 @@ TEST_F(AwsGroupTest, WhileTheGroupStillTriesAFailureIsNotItsLastWord) {
 }
 
 TEST_F(AwsGroupTest, AnOrderThatTakesLongIsGoneOnWithByTheNext) {
-  times_.whole = std::chrono::milliseconds(100);
+  times_.whole = std::chrono::seconds(1);
   launches_ = false;
   const auto first = Make({"spot-1", "spot-2"});
   ASSERT_TRUE(first) << first.error().reason;
@@ -91,7 +91,7 @@ TEST_F(AwsGroupTest, AnOrderThatTakesLongIsGoneOnWithByTheNext) {
 }
 
 TEST_F(AwsGroupTest, WhatFailsBetweenTwoMakesOfAnOrderIsRefusedByTheSecond) {
-  times_.whole = std::chrono::milliseconds(100);
+  times_.whole = std::chrono::seconds(1);
   launches_ = false;
   EXPECT_EQ(Make({"spot-1"})->words, "");
   activities_.push_back({"Failed", "too late"});
@@ -246,7 +246,7 @@ TEST_F(AwsGroupTest, ADeadOneThatStillCountsIsTakenOutOfItsGroup) {
 }
 
 TEST_F(AwsGroupTest, ADeadOneDoesNotKeepAnOrderWaiting) {
-  times_.whole = std::chrono::milliseconds(50);
+  times_.whole = std::chrono::seconds(1);
   ASSERT_TRUE(Make({"spot-1"}));
   instances_["i-1"].state = "terminated";
   ASSERT_TRUE(Make({"spot-2"}));
@@ -268,7 +268,7 @@ TEST_F(AwsGroupTest, OfTwoWithOneNameTheFirstKeepsIt) {
 }
 
 TEST_F(AwsGroupTest, ATargetThatNobodyWantsAnyMoreIsLowered) {
-  times_.whole = std::chrono::milliseconds(50);
+  times_.whole = std::chrono::seconds(1);
   launches_ = false;
   ASSERT_TRUE(Make({"spot-1"}));
   now_ms_ += 5 * kMinuteMs;

@@ -276,7 +276,7 @@ TEST_F(GcpProviderTest, TwoServersThatMakeTheSameMakeItOnce) {
 
 TEST_F(GcpProviderTest, ItAnswersInTimeAlsoWhenGoogleDoesNot) {
   Begin();
-  world_->options.limit = milliseconds(200);
+  world_->options.limit = milliseconds(3'000);
   world_->Restart();
   world_->Control(R"("operation_s":3600)");
   const auto made = Make({"spot-1"});

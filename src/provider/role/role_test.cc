@@ -89,7 +89,7 @@ TEST_F(CloudRolesTest, HasNewOnesInTime) {
   EXPECT_EQ(old->secrets[0], "secret-1");
   EXPECT_EQ(old->ask_again.count(), 0);
   RunUntil([&] { return asked_.size() == 2; });
-  RunFor(std::chrono::milliseconds(20));
+  RunFor(std::chrono::milliseconds(500));
   EXPECT_EQ(Ask(kRender)->secrets[0], "secret-2");
 }
 
