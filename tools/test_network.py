@@ -24,7 +24,7 @@ import time
 from typing import List, Optional
 
 CLONE_NEWNET = 0x40000000
-START_SECONDS = 30
+START_SECONDS = 60
 
 CLOUD, MACHINE = "198.51.100.1", "198.51.100.2"
 CLOUD6, MACHINE6 = "2001:db8::1", "2001:db8::2"

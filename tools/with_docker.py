@@ -12,6 +12,7 @@ file that TIDEMILL_TEST_CLOUD_HITS names lists who got through to the cloud. The
 is ours, unless a container was not as it must be (container_check.py), or nobody looked.
 """
 
+import contextlib
 import http.client
 import json
 import os
@@ -254,7 +255,8 @@ class DockerEngine:
             while alive(helper):
                 late = time.monotonic() > end
                 if late or how == signal.SIGKILL:
-                    os.kill(helper, signal.SIGKILL)
+                    with contextlib.suppress(ProcessLookupError):  # it has just ended
+                        os.kill(helper, signal.SIGKILL)
                 time.sleep(0.05)
 
 

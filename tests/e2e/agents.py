@@ -7,7 +7,7 @@ import pathlib
 import signal
 from typing import Any, Dict, List, Optional
 
-from env import Http, Program, Server, binaries, found_below, wait_until
+from env import Http, Program, Server, binaries, found_below, wait_until, whole_lines
 
 
 class Agent(Program):
@@ -65,10 +65,8 @@ class Agent(Program):
 
     def events(self, name: str) -> List[Dict[str, Any]]:
         """What it has logged under that name, in all its lives."""
-        if not self.log.exists():
-            return []
         found = []
-        for line in self.log.read_text(errors="replace").splitlines():
+        for line in whole_lines(self.log):
             if line.startswith("{") and line.endswith("}") and f'"{name}"' in line:
                 found.append(json.loads(line))
         return found

@@ -14,7 +14,7 @@ import urllib.parse
 from typing import Any
 
 from ec2 import Moto
-from env import Program, Server, binaries, wait_until
+from env import Program, Server, binaries, wait_until, whole_lines
 
 
 class Watcher(Program):
@@ -37,13 +37,11 @@ class Watcher(Program):
 
     def events(self, name: str) -> list[dict[str, Any]]:
         """What it has written under that name, in all its lives."""
-        if not self.log.exists():
-            return []
-        lines = self.log.read_text(errors="replace").splitlines()
+        lines = whole_lines(self.log)
         told = [json.loads(line) for line in lines if line.startswith("{") and line.endswith("}")]
         return [event for event in told if event["event"] == name]
 
-    def wait_for(self, name: str, count: int = 1, timeout_s: float = 30.0) -> list[dict[str, Any]]:
+    def wait_for(self, name: str, count: int = 1, timeout_s: float = 60.0) -> list[dict[str, Any]]:
         def there() -> list[dict[str, Any]] | None:
             self._must_run()
             events = self.events(name)

@@ -112,7 +112,7 @@ class Cli:
                 out += read_until(master, b": ", 60.0)
                 os.write(master, text.encode())
             out += read_all(master, 120.0)
-            code = process.wait(30)
+            code = process.wait(60)
             # Whatever has ended it: whoever sits there sees what they type.
             assert termios.tcgetattr(master)[3] & termios.ECHO
             return Said(code, out.decode(), "")

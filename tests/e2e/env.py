@@ -32,7 +32,7 @@ def binaries() -> pathlib.Path:
     return pathlib.Path(os.environ.get("TIDEMILL_BIN", str(ROOT / "build" / "release" / "bin")))
 
 
-def wait_until(what: str, ready: Callable[[], Any], timeout_s: float = 30.0) -> Any:
+def wait_until(what: str, ready: Callable[[], Any], timeout_s: float = 60.0) -> Any:
     """Asks until the answer is true and returns it; the one place where tests wait."""
     deadline = time.monotonic() + timeout_s
     while True:
@@ -56,11 +56,28 @@ def tail(path: pathlib.Path, lines: int = 60) -> str:
     return "\n".join(path.read_text(errors="replace").splitlines()[-lines:])
 
 
+def whole_lines(path: pathlib.Path) -> List[str]:
+    """Those that are there to their end, of a file that a program still writes."""
+    text = path.read_text(errors="replace") if path.exists() else ""
+    return text.rpartition("\n")[0].splitlines()
+
+
 def found_below(folder: pathlib.Path, pattern: str) -> List[pathlib.Path]:
     """What is there now, in a folder that programs change meanwhile: what vanishes is left out,
     where pathlib's own globs raise. `**` stands for any folders, hidden ones too."""
     names = glob.glob(pattern, root_dir=folder, recursive=True, include_hidden=True)
     return sorted(folder / name for name in names)
+
+
+def answer_of(line: socket.socket) -> bytes:
+    """What comes, in however many pieces, up to the end of a JSON object."""
+    line.settimeout(60)
+    got = b""
+    while not got.endswith(b"}"):
+        piece = line.recv(4096)
+        assert piece, got
+        got += piece
+    return got
 
 
 def ends_with_us(command: Sequence[str], sig: str) -> List[str]:
@@ -226,7 +243,7 @@ class Postgres:
                     os.kill(member, signal.SIGKILL)
                 except ProcessLookupError:
                     pass
-            self._process.wait(30)
+            self._process.wait(60)
             wait_until("PostgreSQL's end", lambda: not any(alive(member) for member in family))
         self._process = None
 
@@ -363,15 +380,15 @@ class Program:
     def kill9(self) -> None:
         if self._process is not None and self._process.poll() is None:
             self._process.kill()
-            self._process.wait(30)
+            self._process.wait(60)
 
-    def wait(self, timeout_s: float = 30.0) -> int:
+    def wait(self, timeout_s: float = 60.0) -> int:
         """Until it has ended by itself, with all its threads; its exit code."""
         if self._process is None:
             raise RuntimeError(f"{self.name} was not started")
         return self._process.wait(timeout_s)
 
-    def terminate(self, timeout_s: float = 30.0) -> int:
+    def terminate(self, timeout_s: float = 60.0) -> int:
         """SIGTERM, then the exit code; if it does not end it is killed, and that is an error."""
         if self._process is None:
             raise RuntimeError(f"{self.name} was not started")
@@ -437,7 +454,7 @@ class Server(Program):
         self._tool(*token, str(self.token_file), "--role", "admin", "--project", "*")
         self._tool(*token, str(self.join_file), "--join", "default")
 
-    def start(self, timeout_s: float = 30.0) -> "Server":
+    def start(self, timeout_s: float = 60.0) -> "Server":
         """Starts it, also again after its end (at the same port), and waits for /healthz."""
         if not self.join_file.exists():
             self._make_access()

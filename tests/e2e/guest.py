@@ -144,7 +144,7 @@ class Guest:
     def press_power_button(self) -> None:
         """The ACPI event by which a cloud tells a machine to shut down."""
         with socket.socket(socket.AF_UNIX) as monitor:
-            monitor.settimeout(30)
+            monitor.settimeout(60)
             monitor.connect(str(self._monitor))
             _until_prompt(monitor)
             monitor.sendall(b"system_powerdown\n")
@@ -154,7 +154,7 @@ class Guest:
     def kill9(self) -> None:
         if self._process.poll() is None:
             self._process.kill()
-            self._process.wait(30)
+            self._process.wait(60)
 
     def __enter__(self) -> "Guest":
         return self

@@ -112,7 +112,7 @@ class Scene:
 
     def raw(self, *lines: str, body: bytes = b"") -> int:
         """The status of the first answer to these bytes."""
-        with socket.create_connection(("127.0.0.1", self.client.server.port), timeout=10) as line:
+        with socket.create_connection(("127.0.0.1", self.client.server.port), timeout=60) as line:
             line.sendall("\r\n".join([*lines, "", ""]).encode("latin-1") + body)
             line.shutdown(socket.SHUT_WR)
             try:

@@ -7,7 +7,7 @@ import signal
 import subprocess
 from typing import Any, Dict, List, Optional
 
-from env import Http, Server, binaries, ends_with_us, wait_until
+from env import Http, Server, binaries, ends_with_us, wait_until, whole_lines
 
 
 def submit_range(http: Http, items: int, retries: int = 2, name: str = "load") -> str:
@@ -81,14 +81,13 @@ class Load:
 
     def totals(self) -> Dict[str, int]:
         """What the agents have done up to a second ago."""
-        lines = self.out.read_text().splitlines()
-        whole = [line for line in lines if line.startswith("{") and line.endswith("}")]
+        whole = [line for line in whole_lines(self.out) if line.startswith("{")]
         return dict(json.loads(whole[-1])) if whole else {}
 
     def stop(self) -> Dict[str, int]:
         """The agents leave; then the totals."""
         self._process.send_signal(signal.SIGTERM)
-        assert self._process.wait(30) == 0, self.out.read_text()[-2000:]
+        assert self._process.wait(60) == 0, self.out.read_text()[-2000:]
         return self.totals()
 
     def __enter__(self) -> "Load":
@@ -97,7 +96,7 @@ class Load:
     def __exit__(self, *_: object) -> None:
         if self._process.poll() is None:
             self._process.kill()
-            self._process.wait(30)
+            self._process.wait(60)
 
 
 def wait_for_end(http: Http, job: str, timeout_s: float) -> Dict[str, Any]:

@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Pools whose machines the autoscaler makes: agents on this machine."""
 
+import contextlib
 import os
 import pathlib
 import signal
 import socket
 from typing import Any, Dict, List, NamedTuple
 
-from env import Env, Http, Server, found_below
+from env import Env, Http, Server, found_below, whole_lines
 
 
 def free_port() -> int:
@@ -69,15 +70,14 @@ class Machines:
         for made in found_below(self.folder, "*/*/*/made"):
             if (made.parent / "ended").exists():
                 continue
-            words = made.read_text().split()
-            found.append(int(words[1]))
+            try:
+                found.append(int(made.read_text().split()[1]))
+            except FileNotFoundError:  # its folder has just been removed
+                continue
         return [pid for pid in found if is_alive(pid)]
 
     def bill(self) -> List[Billed]:
-        path = self.folder / "bill"
-        if not path.exists():
-            return []
-        rows = [line.split() for line in path.read_text().splitlines()]
+        rows = [line.split() for line in whole_lines(self.folder / "bill")]
         return [Billed(row[0], row[1], row[2], int(row[3]), int(row[4])) for row in rows]
 
     def states(self) -> Dict[str, int]:
@@ -88,7 +88,8 @@ class Machines:
 
     def close(self) -> None:
         for pid in self.pids():
-            os.kill(pid, signal.SIGKILL)
+            with contextlib.suppress(ProcessLookupError):  # it ends by itself, too
+                os.kill(pid, signal.SIGKILL)
 
 
 def is_alive(pid: int) -> bool:

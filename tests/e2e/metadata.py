@@ -42,10 +42,10 @@ class Ec2Metadata(Program):
         root = f"http://127.0.0.1:{self.port}/latest/"
         life = {"X-aws-ec2-metadata-token-ttl-seconds": "60"}
         asked = urllib.request.Request(f"{root}api/token", method="PUT", headers=life)
-        with urllib.request.urlopen(asked, timeout=5) as answer:
+        with urllib.request.urlopen(asked, timeout=60) as answer:
             token = {"X-aws-ec2-metadata-token": answer.read().decode()}
         asked = urllib.request.Request(root + path, headers=token)
-        with urllib.request.urlopen(asked, timeout=5) as answer:
+        with urllib.request.urlopen(asked, timeout=60) as answer:
             return bytes(answer.read())
 
     def say(self, rebalance: bool = False, spot_in_s: Optional[int] = None) -> "Ec2Metadata":

@@ -67,7 +67,7 @@ class S3:
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
         )
-        deadline = time.monotonic() + 30
+        deadline = time.monotonic() + 60
         while not self._answers():
             assert time.monotonic() < deadline, "the S3 server does not answer"
             time.sleep(0.02)
@@ -75,7 +75,7 @@ class S3:
 
     def _answers(self) -> bool:
         try:
-            urllib.request.urlopen(self.url, timeout=1).close()
+            urllib.request.urlopen(self.url, timeout=5).close()
         except urllib.error.HTTPError:
             return True  # it refuses those without a signature
         except OSError:

@@ -4,6 +4,8 @@
 import pathlib
 from typing import Any, Dict, List, NamedTuple
 
+from env import whole_lines
+
 
 class Step(NamedTuple):
     at: float
@@ -25,7 +27,7 @@ class Trace:
         return {"command": ["sh", "-c", script], "resources": {"cpus": 1}, **more}
 
     def steps(self, job: str = "") -> List[Step]:
-        rows = [line.split() for line in self.path.read_text().splitlines()]
+        rows = [line.split() for line in whole_lines(self.path)]
         steps = [Step(float(at), name, int(change)) for at, name, change in rows]
         return [step for step in steps if job in ("", step.job)]
 
