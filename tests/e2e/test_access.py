@@ -204,12 +204,12 @@ def test_a_revoked_token_is_nobodys_at_once_on_every_server(env):
 
 
 def test_a_token_expires_and_shows_when_it_was_used(client):
-    made = client.ok("POST", "/v1/tokens", {"name": "t", "role": "viewer", "life_seconds": 2})
+    made = client.ok("POST", "/v1/tokens", {"name": "t", "role": "viewer", "life_seconds": 10})
     token, began = bearer(made["secret"]), time.time() * 1000
     assert "used_ms" not in made["token"]
     assert client.call("GET", "/v1/whoami", headers=token).status == 200
     shown = [each for each in client.ok("GET", "/v1/tokens")["tokens"] if each["name"] == "t"]
-    assert began - 5000 < shown[0]["used_ms"] < began + 5000
+    assert began - 5000 < shown[0]["used_ms"] < time.time() * 1000 + 5000
     wait_until(
         "it to expire", lambda: client.call("GET", "/v1/whoami", headers=token).status == 401
     )
@@ -291,17 +291,22 @@ def test_calls_are_limited_by_token_and_by_project(client):
         client.ok("POST", "/v1/tokens", {**make, "name": f"t{i}"})["secret"] for i in range(4)
     ]
     # 10 a second for four seconds are 40; a single token has half of them. What fills up again
-    # meanwhile is a few more.
+    # meanwhile is more: half of it, or all.
+    began = time.monotonic()
     one = statuses(flood(client, 60, tokens[0]))
-    assert 20 <= one[200] <= 30 and one[429] == 60 - one[200]
+    took = time.monotonic() - began
+    assert 20 <= one[200] <= 21 + 5 * took and one[429] == 60 - one[200]
     rest = statuses([each for token in tokens[1:] for each in flood(client, 30, token)])
-    assert 18 <= rest[200] <= 36 and rest[429] == 90 - rest[200]
+    took = time.monotonic() - began
+    assert 18 <= rest[200] <= 21 + 10 * took and rest[429] == 90 - rest[200]
     # Others have their own.
     other = client.ok("POST", "/v1/tokens", {**make, "name": "o", "project": OTHER})["secret"]
+    began = time.monotonic()
     assert statuses(flood(client, 10, other)) == {200: 10}
     # Whoever may not make a call is limited too: each such write is a row of the audit.
     refused = statuses(flood(client, 40, other, "PUT"))
-    assert set(refused) == {403, 429} and refused[403] < 20
+    took = time.monotonic() - began
+    assert set(refused) <= {403, 429} and refused[403] <= 11 + 5 * took
     wait_until("the token to be let in again", lambda: flood(client, 1, tokens[0])[0].status == 200)
 
 
@@ -314,9 +319,11 @@ def test_wrong_tokens_from_one_address_are_slowed_down(client):
         assert answer.status != 429 or answer.headers["retry-after"] == "1"
         return answer.status
 
+    began = time.monotonic()
     answers = [ask(bad, token) for token in shown]
-    # A second or two may have passed meanwhile, and one more is let through with each.
-    assert answers[:20] == [401] * 20 and answers.count(429) >= 6
+    # With each second that has passed meanwhile one more is let through.
+    took = time.monotonic() - began
+    assert answers[:20] == [401] * 20 and answers.count(429) >= 9 - took
     login = bad.call("POST", "/v1/login", {"token": NO_TOKEN}, PAGE)
     assert login.status in (401, 429)
     # Good tokens elsewhere do not notice. Those behind the same address have to wait, but no

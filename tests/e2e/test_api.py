@@ -12,7 +12,7 @@ import pytest
 from api_client import CONTRACT, JSON, NO_SESSION_TOKEN, TEXT, Agent, Client, bearer, report
 from api_seen import SEEN
 from bad_requests import BAD
-from env import Answer, Env, wait_until
+from env import Answer, Env, answer_of, wait_until
 
 
 @pytest.fixture
@@ -460,7 +460,7 @@ def test_a_wait_ends_when_there_is_work(client):
     waiting.start()
     wait_until("the agent to wait", lambda: client.metric("tidemill_waiting_agents") == 1)
     client.submit(["a"])
-    waiting.join(10)
+    waiting.join(60)
     assert answers[0].json() == {"sync": True}
 
 
@@ -476,7 +476,7 @@ def test_a_wait_costs_nothing_once_its_client_has_gone(client):
     # One of them comes back over another connection before the first is closed: it must stay.
     again = socket.create_connection(("127.0.0.1", client.server.port))
     again.sendall(agents[0].wait_request())
-    assert sockets[0].recv(4096).endswith(b'{"sync":false}')
+    assert answer_of(sockets[0]).endswith(b'{"sync":false}')
     for each in sockets:
         each.close()
     wait_until("one to be left", lambda: client.metric(waiting) == 1)

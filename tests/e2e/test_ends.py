@@ -4,12 +4,17 @@
 import os
 import signal
 import subprocess
+import uuid
 
 import pytest
 from agents import submit
-from env import wait_until
+from env import found_below, wait_until
 from load import items_of, show, wait_for_end
 from test_items import ON_M1, causes_of, machines, sh
+
+
+# Others may run these tests on the same machine.
+POLITE, RUDE, BEREAVED, FATAL = (f"item-{uuid.uuid4()}" for _ in range(4))
 
 
 def marked(word):
@@ -23,24 +28,27 @@ def marked(word):
 
 def test_a_drain_asks_items_to_end_and_kills_those_that_do_not(http, fleet, docker):
     agent = fleet("m1", "--cpus", "2")
-    rude, stay = "trap '' TERM HUP", "while :; do sleep 1; done # rude-item"
+    rude, stay = "trap '' TERM HUP", f"while :; do sleep 1; done # {RUDE}"
+    # Its mark is that of a child, which begins when the trap is set.
+    first, last = POLITE[:20], POLITE[20:]
+    child = f'sh -c "sleep 0.1; : ${{first}}{last}"'
     scripts = [
-        "trap 'echo asked; exit 0' TERM; while :; do sleep 0.1; done # polite-item",
+        f"trap 'echo asked; exit 0' TERM; first={first}; while :; do {child}; done",
         f'{rude}; (busybox setsid sh -c "{rude}; {stay}" &); {stay}',
     ]
     spec = sh("{item}", grace="2s", retries=0, canary=0)
     job = submit(http, spec, scripts)
-    wait_until("both to run", lambda: marked("polite-item") and len(marked("rude-item")) >= 2, 60)
+    wait_until("both to run", lambda: marked(POLITE) and len(marked(RUDE)) >= 2, 60)
     assert agent.terminate() == 0
-    assert not marked("polite-item") and not marked("rude-item")
+    assert not marked(POLITE) and not marked(RUDE)
     assert not docker.containers("tidemill.agent")
-    wait_until("both to wait", lambda: show(http, job)["counts"]["waiting"] == 2, 10)
+    wait_until("both to wait", lambda: show(http, job)["counts"]["waiting"] == 2, 60)
     told = {each["item"]: each["outcome"] for each in items_of(http, job)}
     assert {each["cause"] for each in told.values()} == {"interrupted"}, told
     assert told[0]["exit"] == 0 and told[1]["exit"] == 137, told
     # It cost nothing: without retries, both run elsewhere.
     fleet("m2", "--cpus", "2")
-    wait_until("both to run", lambda: marked("polite-item") and marked("rude-item"), 60)
+    wait_until("both to run", lambda: marked(POLITE) and marked(RUDE), 60)
 
 
 # --- a container is taken away ---
@@ -48,31 +56,31 @@ def test_a_drain_asks_items_to_end_and_kills_those_that_do_not(http, fleet, dock
 
 def test_an_item_whose_init_was_killed_begins_anew_and_it_costs_nothing(http, fleet):
     agent = fleet("m1", "--cpus", "1")
-    job = submit(http, sh("sleep 3; true # bereaved-item", retries=0), 1)
-    item = wait_until("it to run", lambda: marked("bereaved-item"), 60)[0]
+    job = submit(http, sh(f"sleep 10; true # {BEREAVED}", retries=0), 1)
+    item = wait_until("it to run", lambda: marked(BEREAVED), 60)[0]
     status = open(f"/proc/{item}/status").read()
     init = int(status.split("PPid:")[1].split()[0])
     os.kill(init, signal.SIGKILL)  # as the kernel does when memory is full
-    wait_until("the agent to see it", lambda: agent.events("container.gone"), 30)
+    wait_until("the agent to see it", lambda: agent.events("container.gone"), 60)
     assert wait_for_end(http, job, 60)["counts"]["succeeded"] == 1
     assert items_of(http, job)[0]["outcome"]["attempt"] == 1
 
 
 def test_an_item_that_has_its_init_killed_again_and_again_has_failed(http, fleet):
     agent = fleet("m1", "--cpus", "1")
-    job = submit(http, sh("sleep 60; true # fatal-item", retries=0), 1)
+    job = submit(http, sh(f"sleep 60; true # {FATAL}", retries=0), 1)
     killed = set()
 
     def over():
-        for item in marked("fatal-item"):
+        for item in marked(FATAL):
             try:
                 status = open(f"/proc/{item}/status").read()
-            except OSError:
+                init = int(status.split("PPid:")[1].split()[0])
+                if init not in killed and b"init" in open(f"/proc/{init}/cmdline", "rb").read():
+                    killed.add(init)
+                    os.kill(init, signal.SIGKILL)
+            except OSError:  # it has just ended
                 continue
-            init = int(status.split("PPid:")[1].split()[0])
-            if init not in killed and b"init" in open(f"/proc/{init}/cmdline", "rb").read():
-                killed.add(init)
-                os.kill(init, signal.SIGKILL)
         return show(http, job)["state"] == "finished"
 
     wait_until("the job to end", over, 90)
@@ -111,9 +119,9 @@ def test_a_full_disk_costs_items_nothing(http, fleet, small_disk, who):
     if who == "a stranger":
         (small_disk / "filler").write_bytes(bytes(60 << 20))
     wait_until("the fault", lambda: first.events("machine.fault"), 90)
-    wait_until("all to wait", lambda: show(http, job)["counts"]["waiting"] == 6, 30)
-    engine = machines(http)["m1"]["status"]["engine"]
-    assert "it takes no items: no space left on device" in engine, engine
+    wait_until("all to wait", lambda: show(http, job)["counts"]["waiting"] == 6, 60)
+    says = "it takes no items: no space left on device"
+    wait_until("it to say so", lambda: says in machines(http)["m1"]["status"]["engine"])
     second = fleet("m2", "--cpus", "2")
     assert wait_for_end(http, job, 60)["counts"]["succeeded"] == 6
     causes = causes_of(http, job)
@@ -122,7 +130,7 @@ def test_a_full_disk_costs_items_nothing(http, fleet, small_disk, who):
         return  # its room came back with its end; the minute below is the same for all
     # Somebody makes room: within a minute it takes items again.
     (small_disk / "filler").unlink(missing_ok=True)
-    for pack in (small_disk / "logs").glob("*/*.pack"):
+    for pack in found_below(small_disk / "logs", "*/*.pack"):
         os.truncate(pack, 0)
     second.terminate()
     job = submit(http, sh("true"), 3)

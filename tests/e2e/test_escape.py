@@ -8,6 +8,7 @@ import pytest
 import test_images
 import test_network
 from agents import Agent, submit
+from env import wait_until, whole_lines
 from load import wait_for_end
 
 PROBE = {
@@ -62,8 +63,15 @@ def test_no_item_gets_out_and_none_reaches_metadata(env, docker, agent, cloud):
         for item in http.get(f"/v1/jobs/{job}/items?outcomes=true").json()["items"]:
             assert item["outcome"]["exit"] == exit_code, said(agent)
     assert canary.read_text() == "unharmed"
-    hits = [json.loads(line) for line in cloud.hits.read_text().splitlines()]
+
+    def found():
+        return [json.loads(line) for line in whole_lines(cloud.hits)]
+
+    # Who has a connection need not have been seen yet.
+    through = f"tcp {test_network.CLOUD} 80"
+    wait_until("both that got through", lambda: found().count(through) >= 2)
+    hits = found()
     allowed = (f" {test_network.CLOUD} ", " 53")
     assert [hit for hit in hits if not any(part in f"{hit} " for part in allowed)] == []
-    assert sum(1 for hit in hits if hit == f"tcp {test_network.CLOUD} 80") >= 2
-    assert agent.events("agent.ready") and docker.watchers[-1].seen >= 3
+    assert agent.events("agent.ready")
+    wait_until("containers to be looked at", lambda: docker.watchers[-1].seen >= 3)
