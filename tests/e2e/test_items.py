@@ -50,7 +50,7 @@ def test_memory_has_a_budget_of_its_own_and_the_job_learns(env, http, fleet):
     # There are no retries: none was used for memory.
     assert shown["counts"]["succeeded"] == 30, shown
     assert outcomes(env) == 30
-    causes = wait_until("the roll-up", lambda: rolled_up(http, job, 30), 30)
+    causes = wait_until("the roll-up", lambda: rolled_up(http, job, 30), 60)
     # The first ones step up from 64 to 128 and 256 MiB; the job learns, and the later ones start
     # there.
     assert 2 <= causes["out-of-memory"] < 30, causes
@@ -66,7 +66,7 @@ def test_an_item_that_needs_more_than_it_may_have_fails_for_that(http, fleet):
     assert wait_for_end(http, job, 120)["counts"]["failed"] == 1
     assert items_of(http, job)[0]["outcome"]["cause"] == "out-of-memory"
     # 32, 64, 100 MiB, and no retry beside them.
-    causes = wait_until("the roll-up", lambda: rolled_up(http, job, 0), 30)
+    causes = wait_until("the roll-up", lambda: rolled_up(http, job, 0), 60)
     assert causes["out-of-memory"] == causes["total"] == 3
 
 
@@ -86,14 +86,13 @@ def test_retry_rules_go_by_exit_code(http, fleet):
 def test_a_retry_waits_without_holding_a_slot(http, fleet):
     fleet("m1", "--cpus", "1")
     once = "test $TIDEMILL_ATTEMPT -gt 1 || exit 1"
-    job = submit(http, sh(once, retries=1, retry={"wait": "6s"}), 1, name="waits")
+    job = submit(http, sh(once, retries=1, retry={"wait": "30s"}), 1, name="waits")
     wait_until("a failed attempt", lambda: items_of(http, job)[0].get("attempts") == 1, 60)
     assert show(http, job)["counts"]["waiting"] == 1
-    begin = time.monotonic()
     other = submit(http, sh("true"), 20, name="goes")
     wait_for_end(http, other, 60)
-    assert time.monotonic() - begin < 6 and show(http, job)["counts"]["waiting"] == 1
-    assert wait_for_end(http, job, 60)["counts"]["succeeded"] == 1
+    assert show(http, job)["counts"]["waiting"] == 1
+    assert wait_for_end(http, job, 120)["counts"]["succeeded"] == 1
 
 
 # --- machines ---
@@ -137,8 +136,8 @@ def test_a_job_that_only_fails_is_paused_before_it_costs_money(http, fleet):
     shown = wait_until("the pause", lambda: paused(http, job), 60)
     assert "exit code 3" in shown["reason"] and "20" in shown["reason"], shown
     # What is shown may be a second old.
-    wait_until("what ran to end", lambda: show(http, job)["counts"]["failed"] >= 20, 30)
-    counts = wait_until("no other to run", lambda: still(http, job), 30)
+    wait_until("what ran to end", lambda: show(http, job)["counts"]["failed"] >= 20, 60)
+    counts = wait_until("no other to run", lambda: still(http, job), 60)
     assert 20 <= counts["failed"] <= 40, counts
     assert http.post(f"/v1/jobs/{job}/resume").status == 200
     # Somebody has looked: it goes on to its end.
@@ -240,29 +239,29 @@ def test_a_restart_of_the_agent_leaves_items_running_and_takes_them_over(
     env, http, fleet, docker, how
 ):
     agent = fleet("m1", "--cpus", "2")
-    script = "echo begins; sleep 8; echo ends; exit $TIDEMILL_INDEX"
+    script = "echo begins; sleep 20; echo ends; exit $TIDEMILL_INDEX"
     job = submit(http, sh(script, retries=0, canary=0), 2)
-    wait_until("both to run", lambda: programs(docker).count("sleep 8") == 2, 60)
+    wait_until("both to run", lambda: programs(docker).count("sleep 20") == 2, 60)
     before = sorted(docker.containers("tidemill.agent"))
     if how == "killed":
         agent.kill9()
     else:
         os.kill(agent.pid, signal.SIGUSR1)
         agent.wait()
-    assert programs(docker).count("sleep 8") == 2
+    assert programs(docker).count("sleep 20") == 2
     agent.start()
-    wait_until("both to be adopted", lambda: len(agent.events("container.adopted")) == 2, 30)
+    wait_until("both to be adopted", lambda: len(agent.events("container.adopted")) == 2, 60)
     assert sorted(docker.containers("tidemill.agent")) == before
     wait_for_end(http, job, 60)
     told = [each["outcome"] for each in items_of(http, job)]
     assert [each["exit"] for each in told] == [0, 1], told
-    assert all(each["duration_ms"] >= 7000 for each in told), told
+    assert all(each["duration_ms"] >= 19_000 for each in told), told
     # Each ran once: nothing was given back, and nothing else is recorded.
     assert causes_of(http, job)["total"] == 2
-    logs = agent.written()
-    assert logs.count(b"ends\n") == 2
+    # An outcome does not wait for the log.
+    wait_until("their logs", lambda: agent.written().count(b"ends\n") == 2)
     if how == "upgraded":  # else what was in the agent's memory is lost
-        assert logs.count(b"begins\n") == 2
+        assert agent.written().count(b"begins\n") == 2
 
 
 def test_a_container_of_a_lease_that_is_gone_is_not_taken_over(http, fleet, docker):
@@ -273,7 +272,7 @@ def test_a_container_of_a_lease_that_is_gone_is_not_taken_over(http, fleet, dock
     assert http.post(f"/v1/jobs/{job}/cancel").status == 200
     assert wait_for_end(http, job, 60)["counts"]["cancelled"] == 1
     agent.start()
-    wait_until("its container to end", lambda: not docker.containers("tidemill.agent"), 30)
+    wait_until("its container to end", lambda: not docker.containers("tidemill.agent"), 60)
 
 
 def test_a_restart_of_the_engine_loses_no_outcome_and_invents_none(env, http, fleet, docker):
@@ -315,7 +314,7 @@ def test_cancelling_a_million_items_takes_effect_within_two_heartbeats(http, fle
     heartbeat = 10 / 6  # of a session of ten seconds
     begin = time.monotonic()
     assert http.post(f"/v1/jobs/{job}/cancel").status == 200
-    wait_until("nothing to run", lambda: not programs(docker), 30)
+    wait_until("nothing to run", lambda: not programs(docker), 60)
     took = time.monotonic() - begin
     assert took < 2 * heartbeat + 1, took  # and the grace
     assert wait_for_end(http, job, 60)["counts"]["cancelled"] == 1_000_000
@@ -327,7 +326,7 @@ def test_an_agent_that_leaves_says_interrupted_and_it_costs_nothing(http, docker
     # One that is only leased has nothing to be interrupted.
     wait_until("items to run", lambda: len(programs(docker)) >= 2, 60)
     assert agent.terminate() == 0
-    wait_until("all to wait", lambda: show(http, job)["counts"]["waiting"] == 4, 10)
+    wait_until("all to wait", lambda: show(http, job)["counts"]["waiting"] == 4, 60)
     told = [each for each in items_of(http, job) if "outcome" in each]
     assert {each["outcome"]["cause"] for each in told} == {"interrupted"}, told
     # Their next attempt is the first again.

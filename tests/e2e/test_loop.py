@@ -61,7 +61,7 @@ def only_these_failed(http, job, failed):
         if each["cause"] != "succeeded"
     }
     assert told == failed
-    wait_until("the roll-up", lambda: attempts(http, job)["total"] == len(found), 30)
+    wait_until("the roll-up", lambda: attempts(http, job)["total"] == len(found), 60)
 
 
 # --- what comes back ---
@@ -73,7 +73,7 @@ def test_each_item_of_many_batches_succeeds_exactly_once(env, http, fleet, docke
     shown = wait_for_end(http, job, 120)
     assert shown["counts"]["succeeded"] == 5000, shown
     assert outcomes(env) == 5000
-    wait_until("the roll-up", lambda: attempts(http, job)["total"] == 5000, 30)
+    wait_until("the roll-up", lambda: attempts(http, job)["total"] == 5000, 60)
     # A program without work hears that no more will come, and ends.
     wait_until("the containers to end", lambda: not docker.containers("tidemill.agent"), 60)
 
@@ -112,24 +112,25 @@ def test_results_of_a_batch_settle_each_on_its_own(http, fleet):
     wait_for_end(http, job, 60)
     failed = {5: ("failed", 9), 6: ("failed", 255), 63: ("failed", 1)}
     only_these_failed(http, job, failed)
-    said = agent.written()
-    assert said.count(b"it failed") == 3 and b"a word of item 40\n" in said
+    # An outcome does not wait for the log.
+    wait_until("what they said", lambda: agent.written().count(b"it failed") == 3)
+    wait_until("the word", lambda: b"a word of item 40\n" in agent.written())
 
 
 def test_batches_grow_to_what_the_program_asks_for(http, fleet):
     fleet("m1", "--cpus", "1")
-    # A batch takes as long as one item. It begins with one; if it never grew this would take 60 s.
+    # A batch takes as long as one item. It begins with one; if it never grew this would take 150 s.
     count = r"busybox grep -o '\"item\":[0-9]*'"
     script = SHELL_LOOP.replace("wait=1000", "max=32&wait=1000").split("  item=")[0]
     script += f"""
       items=$(echo "$answer" | {count} | busybox sed 's/.*/{{&}}/')
       results=$(echo $items | busybox sed 's/ /,/g')
-      [ -z "$results" ] || sleep 0.2
+      [ -z "$results" ] || sleep 0.5
     done"""
     begin = time.monotonic()
     job = submit(http, sh(script, mode="loop"), 300)
-    assert wait_for_end(http, job, 120)["counts"]["succeeded"] == 300
-    assert time.monotonic() - begin < 20
+    assert wait_for_end(http, job, 200)["counts"]["succeeded"] == 300
+    assert time.monotonic() - begin < 75
 
 
 # --- programs that die ---
@@ -175,7 +176,7 @@ def test_a_program_that_dies_at_its_start_pauses_the_job(http, fleet):
     shown = wait_until("the pause", lambda: paused(http, job), 60)
     assert "exit code 3" in shown["reason"] and "20" in shown["reason"], shown
     # What is shown may be a second old.
-    wait_until("what ran to end", lambda: show(http, job)["counts"]["failed"] >= 20, 30)
+    wait_until("what ran to end", lambda: show(http, job)["counts"]["failed"] >= 20, 60)
     assert show(http, job)["counts"]["failed"] <= 40
     assert show(http, job)["counts"]["succeeded"] == 0
 
@@ -190,7 +191,7 @@ def test_a_hang_costs_the_item_that_hangs(http, fleet, batch, how):
     fleet("m1", "--cpus", "1")
     texts = ["ok"] * 40
     texts[9] = how
-    job = submit(http, loop(batch, timeout="1s", grace="1s"), texts)
+    job = submit(http, loop(batch, timeout="5s", grace="1s"), texts)
     assert wait_for_end(http, job, 120)["counts"]["succeeded"] == 39
     found = [each["outcome"] for each in items_of(http, job)]
     assert found[9]["cause"] == "timeout" and found[9]["attempt"] == 1
@@ -202,7 +203,7 @@ def test_a_cancelled_loop_ends(http, fleet, docker):
     job = submit(http, loop(8, grace="1s"), ["hang"] * 100)
     wait_until("items to run", lambda: show(http, job)["counts"]["running"] >= 2, 60)
     assert http.post(f"/v1/jobs/{job}/cancel").status == 200
-    assert wait_for_end(http, job, 30)["counts"]["cancelled"] == 100
+    assert wait_for_end(http, job, 60)["counts"]["cancelled"] == 100
     wait_until("the containers to end", lambda: not docker.containers("tidemill.agent"), 60)
 
 
@@ -218,19 +219,19 @@ def test_an_item_says_how_far_it_is(env, http, fleet, mode):
     fleet("m1", "--cpus", "1")
     take = TAKES if mode == "loop" else "true"
     # A machine tells it every 5 seconds, with its next heartbeat; then watch has time to look.
-    job = submit(http, sh(f"{take}; {SAYS}; sleep 14; exit 2", mode=mode), 1)
+    job = submit(http, sh(f"{take}; {SAYS}; sleep 24; exit 2", mode=mode), 1)
 
     def progress():
         jobs = http.get("/v1/machines").json()["machines"][0].get("status", {}).get("jobs", [])
         return [each for use in jobs for each in use.get("progress", [])]
 
-    seen = wait_until("progress", progress, 30)
+    seen = wait_until("progress", progress, 60)
     assert seen == [{"item": 0, "permille": 400, "note": "epoch 3"}], seen
     said = Cli(env.folder, env.servers[0]).on_terminal(100, "watch", job)
     assert said.code == 1 and "item 0 " in said.out and "40 %" in said.out, said
     assert "epoch 3" in said.out
     only_these_failed(http, job, {0: ("failed", 2)})
-    wait_until("it to be forgotten", lambda: not progress(), 10)
+    wait_until("it to be forgotten", lambda: not progress(), 60)
 
 
 # --- what items share ---
