@@ -44,7 +44,7 @@ def _of_signal(number: int) -> Bad:
 
 SIGNALS = [_of_signal(number) for number in range(1, 32)]
 
-# With a timeout of a few seconds and a grace of one.
+# With a grace of a second; those that hang have a timeout of a few.
 SHORT = [
     Bad("exits with 255", "exit 255", FAILED, 255),
     Bad("is no program", "exec /no/such/program", FAILED, 127),

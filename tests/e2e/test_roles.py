@@ -160,14 +160,14 @@ def test_an_item_that_outlives_its_agent_keeps_its_role(env, docker, fleet, moto
     agent = fleet("m1", "--cpus", "1")
     ask = "wget -q -O - $AWS_CONTAINER_CREDENTIALS_FULL_URI | head -c 21; echo"
     spec = {"image": IMAGE, "resources": {"cpus": 0.5}, "retries": 0, "role": RENDER}
-    spec["command"] = ["sh", "-c", f"{ask}; sleep 8; {ask}"]
+    spec["command"] = ["sh", "-c", f"{ask}; sleep 20; {ask}"]
     job = submit(server.http, spec, ["a"])
     asked = Cli(env.folder, server)
     wait_until("it to ask", lambda: "ASIA" in asked("logs", job, "--item", "0").out, 60)
     os.kill(agent.pid, signal.SIGUSR1)
     agent.wait()
     agent.start()
-    wait_until("it to be adopted", lambda: agent.events("container.adopted"), 30)
+    wait_until("it to be adopted", lambda: agent.events("container.adopted"), 60)
     assert wait_for_end(server.http, job, 120)["counts"]["succeeded"] == 1
     assert items_of(server.http, job)[0]["outcome"]["attempt"] == 1
     # The same, as they are good for an hour; between them the log may say that there was a restart.

@@ -88,7 +88,7 @@ def test_a_canary_is_found_nowhere_it_should_not_be(env, docker, fleet, tmp_path
     script = (
         'echo "$CANARY"; cat "$TIDEMILL_SECRETS/key"; echo; printf %s "$CANARY" | base64;'
         ' echo "x${CANARY}x"; echo "$CANARY" >&2; test "$CANARY in a file" ='
-        ' "$(cat "$TIDEMILL_SECRETS/key")" && echo it is the one; sleep 8'
+        ' "$(cat "$TIDEMILL_SECRETS/key")" && echo it is the one; sleep 20'
     )
     spec = {
         "image": IMAGE,
