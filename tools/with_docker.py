@@ -34,8 +34,8 @@ import test_images
 import test_network
 from env import alive, children, ends_with_us
 
-START_SECONDS = 60
-STOP_SECONDS = 30
+START_SECONDS = 120
+STOP_SECONDS = 60
 
 
 # Who the root of a container is on the machine, where users are remapped.

@@ -48,7 +48,7 @@ class Agent(Program):
         flags = self._command[3:]
         self._command = ["chroot", str(root), program, "--state", state, *flags]
 
-    def start(self, timeout_s: float = 60.0) -> "Agent":
+    def start(self, timeout_s: float = 120.0) -> "Agent":
         """Starts it, also again after its end, and waits until it takes work."""
         before = len(self.events("agent.ready"))
         self._spawn(self._command)

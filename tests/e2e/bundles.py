@@ -97,7 +97,7 @@ class Machine:
     def _run(self, program: str, *words: str, **more: Any) -> subprocess.CompletedProcess:
         more = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **more}
         command = [*LEGACY, program, "--root", str(self.folder / "state"), *words]
-        return subprocess.run(command, env=self.environment, text=True, timeout=60, **more)
+        return subprocess.run(command, env=self.environment, text=True, timeout=120, **more)
 
 
 class Bundle:

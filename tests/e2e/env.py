@@ -200,7 +200,8 @@ class Postgres:
                     start_new_session=True,
                     **self._account,
                 )
-            wait_until("PostgreSQL", lambda: self._ready() or self._process.poll() is not None, 60)
+            # After a crash it waits for the disk, too.
+            wait_until("PostgreSQL", lambda: self._ready() or self._process.poll() is not None, 300)
             if self._process.poll() is None:
                 return self
             self._process = None

@@ -99,10 +99,10 @@ def test_interruptions_and_dead_servers_lose_nothing_and_nothing_is_left_billing
     wait_until("all machines to work", lambda: joined(env) >= 6, 60)
     took, taken = [], []
     for instance in dice.sample(sorted(aws.running), 2):
-        tail = wait_until("it to hold a tail", lambda name=instance: tail_of(env, name), 20)
+        tail = wait_until("it to hold a tail", lambda name=instance: tail_of(env, name), 60)
         aws.running[instance].interrupt(NOTICE_S)
         begin = time.monotonic()
-        wait_until("the tail back", lambda n=instance, t=tail: is_given_back(env, n, t), 20)
+        wait_until("the tail back", lambda n=instance, t=tail: is_given_back(env, n, t), 60)
         took.append(time.monotonic() - begin)
         taken.append(1 - waits(env, tail) / len(tail))
         time.sleep(dice.uniform(0, 1))
@@ -124,7 +124,7 @@ def test_interruptions_and_dead_servers_lose_nothing_and_nothing_is_left_billing
     assert {item["outcome"]["attempt"] for item in items_of(http, job)} == {1}
     assert max(took) < 2
     # What AWS has is looked at each few seconds.
-    wait_until("the servers to know", lambda: live_rows(env) == 0, 30)
+    wait_until("the servers to know", lambda: live_rows(env) == 0, 60)
 
 
 def live_rows(env):

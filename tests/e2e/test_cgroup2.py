@@ -48,7 +48,7 @@ def test_out_of_memory_is_told_apart_there_too(env, docker, registry, guest):
         guest.must_run()
         return http.get("/v1/machines").json()["machines"]
 
-    wait_until("the guest to join", joined, 240)
+    wait_until("the guest to join", joined, 900)
     scripts = [
         "busybox tail /dev/zero",
         "busybox tail /dev/zero || exit 9",
@@ -62,7 +62,7 @@ def test_out_of_memory_is_told_apart_there_too(env, docker, registry, guest):
         "resources": {"cpus": 1, "memory": "64MiB"},
     }
     job = submit(http, spec, scripts)
-    wait_for_end(http, job, 240)
+    wait_for_end(http, job, 900)
     told = [(each["outcome"]["cause"], each["outcome"]["exit"]) for each in items_of(http, job)]
     assert told == [
         ("out-of-memory", 137),
@@ -79,15 +79,15 @@ def goes_in_good_order_when_its_button_is_pressed(http, guest, spec):
     """As Google ends a machine that it takes back: an ACPI event, and 30 seconds."""
     job = submit(http, {**spec, "retries": 0}, ["sleep 600"] * 6)
     wait_until(
-        "two to run", lambda: http.get(f"/v1/jobs/{job}").json()["counts"]["running"] >= 2, 240
+        "two to run", lambda: http.get(f"/v1/jobs/{job}").json()["counts"]["running"] >= 2, 900
     )
-    wait_until("both to have begun", lambda: progress(http) == 2, 240)
+    wait_until("both to have begun", lambda: progress(http) == 2, 900)
     guest.press_power_button()
     # A cloud gives 30 seconds to a machine that is not emulated beside other tests.
-    lines = guest.wait(90)
+    lines = guest.wait(300)
     assert "guest: button" in lines
-    counts = http.get(f"/v1/jobs/{job}").json()["counts"]
-    assert counts["waiting"] == 6 and counts["running"] == 0, counts
+    # What is shown may be a second old.
+    wait_until("all to wait", lambda: http.get(f"/v1/jobs/{job}").json()["counts"]["waiting"] == 6)
     assert http.get("/v1/machines").json()["machines"] == []
     attempts = http.get(f"/v1/jobs/{job}/stats").json()["attempts"]
     assert attempts["interrupted"] == 2 and attempts["total"] == 2, attempts

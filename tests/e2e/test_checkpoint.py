@@ -64,7 +64,7 @@ def test_an_agent_that_leaves_saves_first(http, fleet, s3):
     assert ended["counts"]["succeeded"] == 1, items_of(http, job)
     began = begins(bucket)
     assert len(began) == 2 and began[0] == 0 and began[1] > 20, began
-    wait_until("its checkpoints to be deleted", lambda: checkpoints(s3) == [], 30)
+    wait_until("its checkpoints to be deleted", lambda: checkpoints(s3) == [], 60)
 
 
 def counted(agent):

@@ -233,7 +233,7 @@ def test_ctrl_c_leaves_the_job_running(cli):
     watch = cli.start("watch", job)
     assert watch.stdout.readline().startswith("render-1  0 / 10  0 %")
     watch.send_signal(signal.SIGINT)
-    out, err = watch.communicate(timeout=30)
+    out, err = watch.communicate(timeout=60)
     assert watch.returncode == 130, (out, err)
     assert err.startswith("render-1 goes on."), err
     assert cli("show", job, "--json").json()["state"] == "active"

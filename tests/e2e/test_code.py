@@ -46,7 +46,7 @@ def zstd_frame(data):
 def log_of(cli, job, item=0):
     """What it wrote, once its machine has stored it."""
     log = functools.partial(cli, "logs", job, "--item", str(item), "--json")
-    wait_until("the log", lambda: log().json()["ended"], 30)
+    wait_until("the log", lambda: log().json()["ended"], 60)
     return cli("logs", job, "--item", str(item)).out
 
 

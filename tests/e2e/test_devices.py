@@ -224,7 +224,7 @@ def test_devices_are_had_by_their_names(http, fleet, accelerators):
     assert [len(made.ran(index)) for index in range(3)] == [0, 6, 10]
     other = submit(http, sh(ALONE, resources=named("a9")), name="other")
     says = lambda: json.dumps(http.get(f"/v1/jobs/{other}/why").json())  # noqa: E731
-    wait_until("why to name both", lambda: "named a9" in says() and "named a0, a1" in says(), 30)
+    wait_until("why to name both", lambda: "named a9" in says() and "named a0, a1" in says(), 60)
 
 
 def test_a_device_that_fails_leaves_the_machine_and_comes_back(http, fleet, accelerators):
@@ -238,7 +238,7 @@ def test_a_device_that_fails_leaves_the_machine_and_comes_back(http, fleet, acce
     made.node(0).unlink()
     wait_until("the failure to be seen", lambda: agent.events("devices.left_out"), 60)
     reason = f"it does not give out {KIND}=a0: there is no {made.node(0)}"
-    wait_until("the machine to say so", lambda: reason in said_by(http), 30)
+    wait_until("the machine to say so", lambda: reason in said_by(http), 60)
     second = submit(http, sh(ALONE), 30, name="second")
     assert show(http, first)["counts"]["running"] == 2, "what runs goes on"
     for index in range(2):
@@ -248,7 +248,7 @@ def test_a_device_that_fails_leaves_the_machine_and_comes_back(http, fleet, acce
     assert (len(made.ran(0)), len(made.ran(1))) == (1, 31)
     made.make(0)
     wait_until("it to be back", lambda: agent.events("devices.well"), 60)
-    wait_until("it to say so", lambda: reason not in said_by(http), 30)
+    wait_until("it to say so", lambda: reason not in said_by(http), 60)
     # Both at a time, again.
     both = "touch /lock/third; while ! test -e /lock/on; do sleep 0.1; done\n"
     third = submit(http, sh(both + ALONE), 2, name="third")
@@ -266,7 +266,7 @@ def test_a_check_of_ones_own_has_the_last_word(http, fleet, accelerators, tmp_pa
     check.chmod(0o755)
     flags = ("--cpus", "4", "--memory", "4GiB", "--device-check", str(check))
     agent = fleet("m1", *flags, *made.flags)
-    wait_until("the failure to be seen", lambda: agent.events("devices.left_out"), 30)
+    wait_until("the failure to be seen", lambda: agent.events("devices.left_out"), 60)
     job = submit(http, sh(ALONE), 10)
     assert wait_for_end(http, job, 60)["counts"]["succeeded"] == 10, items_of(http, job)
     assert (len(made.ran(0)), len(made.ran(1))) == (10, 0)
@@ -279,7 +279,7 @@ def test_an_engine_that_cannot_give_them_says_what_to_do(env, http, fleet, accel
     try:
         plain.start()
         says = "run on the machine: sudo tidemill-runtime install --docker"
-        wait_until("it to say so", lambda: says in said_by(http), 30)
+        wait_until("it to say so", lambda: says in said_by(http), 60)
         job = submit(http, sh(ALONE), 3)
         fleet("m2", "--cpus", "2", *made.flags)
         assert wait_for_end(http, job, 60)["counts"]["succeeded"] == 3, items_of(http, job)
@@ -300,7 +300,7 @@ def test_a_restart_of_the_agent_leaves_items_with_their_devices(http, fleet, acc
     before = docker.running("tidemill.agent")
     agent.kill9()
     agent.start()
-    wait_until("it to be adopted", lambda: agent.events("container.adopted"), 30)
+    wait_until("it to be adopted", lambda: agent.events("container.adopted"), 60)
     second = submit(http, sh(ALONE), 20, name="second")
     assert wait_for_end(http, second, 60)["counts"]["succeeded"] == 20, items_of(http, second)
     assert before <= docker.running("tidemill.agent")

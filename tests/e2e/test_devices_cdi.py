@@ -123,7 +123,7 @@ def test_an_engine_that_does_not_know_a_device_is_not_asked_for_it(
     if reads == "no specs":
         why = "it does not read such specs"
     says = f"{why}; run on the machine: sudo tidemill-runtime install --docker"
-    wait_until("it to say so", lambda: says in said_by(http), 30)
+    wait_until("it to say so", lambda: says in said_by(http), 60)
     job = submit(http, sh(ALONE), 3)
     plain = submit(http, sh("test ! -e /lock", resources={"cpus": 1}))
     assert wait_for_end(http, plain, 60)["counts"]["succeeded"] == 1, items_of(http, plain)

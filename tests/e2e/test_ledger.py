@@ -112,6 +112,6 @@ def test_a_folder_is_an_object_store_too(env, tmp_path):
         job = submit(server.http, {"command": [sys.executable, "-c", ""], "retries": 0}, ["a", "b"])
         wait_for_end(server.http, job, 60)
         path = tmp_path / f"objects/jobs/default/{job}/ledger/job.json"
-        wait_until("the job's end", lambda: path.exists() and '"finished"' in path.read_text(), 30)
+        wait_until("the job's end", lambda: path.exists() and '"finished"' in path.read_text(), 60)
     said = Cli(env.folder)("history", "open", f"file://{tmp_path}/objects/jobs/default/{job}")
     assert said.code == 0 and "succeeded 2   failed 0" in said.out, said

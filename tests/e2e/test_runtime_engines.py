@@ -43,7 +43,7 @@ def ours(machine, *words, **more):
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        timeout=60,
+        timeout=120,
         **more,
     )
 
@@ -140,7 +140,7 @@ def test_containerd_runs_it(machine, engine):
 
     def run(*words):
         return subprocess.run(
-            [*command, *words], capture_output=True, text=True, timeout=60, env=machine.environment
+            [*command, *words], capture_output=True, text=True, timeout=120, env=machine.environment
         )
 
     look = ["sh", "-c", "ls /dev/accel0; echo $ACCEL"]
@@ -183,7 +183,7 @@ tidemill = ["{program}"]
     def __call__(self, *words):
         command = [*self._command, *words]
         return subprocess.run(
-            command, env=self._environment, capture_output=True, text=True, timeout=60
+            command, env=self._environment, capture_output=True, text=True, timeout=120
         )
 
     def run(self, runtime, flags, *command):

@@ -35,7 +35,7 @@ def run(root, *command, token=""):
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
-        timeout=30,
+        timeout=60,
     )
 
 

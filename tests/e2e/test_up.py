@@ -103,7 +103,7 @@ def ups(data, tmp_path):
                     os.kill(pid, signal.SIGKILL)
                 except ProcessLookupError:
                     pass
-            up.process.wait(30)
+            up.process.wait(60)
 
 
 @needs_agent
@@ -216,7 +216,7 @@ def test_a_path_that_is_too_long_for_a_socket_is_no_trouble(ups, data, tmp_path)
         up.stop()
     finally:
         up.process.kill()
-        up.process.wait(30)
+        up.process.wait(60)
 
 
 def run_up(tmp_path, *flags, **env):

@@ -124,6 +124,6 @@ def test_the_agent_wants_folders_that_are_there_and_apart(env, http, folders):
     ):
         flags = [word for path in wrong for word in ("--allow-host-folders", str(path))]
         said = subprocess.run(
-            [*base, *flags], capture_output=True, text=True, timeout=30, check=False
+            [*base, *flags], capture_output=True, text=True, timeout=60, check=False
         )
         assert said.returncode == 2 and why in said.stderr, said

@@ -152,7 +152,7 @@ def test_ctrl_c_leaves_the_job_open(env, s3, bucket, cli):
         put(s3, "b")
         assert process.stdout.readline() == "1 item added, by listing\n"
         process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=30)
+        out, err = process.communicate(timeout=60)
     finally:
         process.kill()
     assert process.returncode == 130 and out == ""
