@@ -72,7 +72,7 @@ class Stock:
         self.run("sh", "-c", command, path, text).check_returncode()
 
     def end(self) -> None:
-        self.holder.communicate(timeout=30)
+        self.holder.communicate(timeout=60)
 
 
 def put_bucket(bucket: pathlib.Path, state, kind: str, programs: pathlib.Path) -> None:

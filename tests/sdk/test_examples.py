@@ -67,7 +67,7 @@ def test_training_goes_on_on_the_next_machine(env, monkeypatch):
     first = Agent(env.folder, "first", env.servers).start()
     second = Agent(env.folder, "second", env.servers)
     command = [sys.executable, str(EXAMPLES / "train.py"), "--python", sys.executable]
-    command += ["--seeds", "1", "--epochs", "30"]
+    command += ["--seeds", "1", "--epochs", "100"]
     training = subprocess.Popen(
         ends_with_us(command, "SIGKILL"), env=environment(), stdout=subprocess.PIPE, text=True
     )

@@ -136,7 +136,7 @@ def test_an_item_that_is_too_large_says_so_and_leaves_no_job(system):
         run(double, ["a", "x" * 70_000], name="too-large")
     newest = tidemill.Client().get("/v1/jobs?limit=1")["jobs"][0]
     assert newest["name"] == "too-large"
-    assert tidemill.Job(newest["id"]).wait(30).state == "cancelled"
+    assert tidemill.Job(newest["id"]).wait(60).state == "cancelled"
 
 
 def test_another_minor_version_of_python_is_told_with_both(system, monkeypatch):

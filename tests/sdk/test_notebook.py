@@ -20,7 +20,7 @@ GROWTH_BYTES_MAX = 8 << 20
 
 WAIT = """
 import tidemill
-job = tidemill.submit({"name": "cells", "command": ["sleep", "0.3"], "resources": {"cpus": 1}}, 40)
+job = tidemill.submit({"name": "cells", "command": ["sleep", "1"], "resources": {"cpus": 1}}, 40)
 job.wait()
 None
 """

@@ -40,7 +40,7 @@ class Gce:
         self.token = self.ask("GET", TOKEN_PATH)
 
     def ask(self, method, target, body=None, headers=None):
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
         headers = headers or {"Metadata-Flavor": "Google"}
         connection.request(method, target, json.dumps(body) if body is not None else None, headers)
         answer = connection.getresponse()
