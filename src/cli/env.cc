@@ -22,6 +22,8 @@ namespace fs = std::filesystem;
 constexpr std::size_t kTagDigits = 12;
 // What pip is told by whoever builds.
 constexpr std::array kPipVariables = {"PIP_INDEX_URL", "PIP_EXTRA_INDEX_URL", "PIP_TRUSTED_HOST"};
+// And what conda's packages are chosen by.
+constexpr std::array kCondaVariables = {"CONDA_CHANNEL_ALIAS", "CONDA_OVERRIDE_CUDA"};
 
 int Refuse(const Console& console, const Error& error) {
   console.ErrLine(error.reason);
@@ -75,10 +77,15 @@ class Builder {
   std::vector<std::string> BuildWords() const {
     std::vector<std::string> words;
     if (!flags_.network.empty()) words.insert(words.end(), {"--network", flags_.network});
-    for (const char* name : kPipVariables) {
-      if (around_.Env(name)) words.insert(words.end(), {"--build-arg", name});
-    }
+    AddSet(words, "--build-arg", kPipVariables);
     return words;
+  }
+
+  // Those that the person has set, each after its flag.
+  void AddSet(std::vector<std::string>& words, const char* flag, const auto& names) const {
+    for (const char* name : names) {
+      if (around_.Env(name)) words.insert(words.end(), {flag, name});
+    }
   }
 
   Result<BuiltImage> BuildOurs(EnvFolder& folder) {
@@ -90,9 +97,7 @@ class Builder {
       resolved = true;
     }
     TIDEMILL_TRY(BuildContext context, BuildContext::Make());
-    const std::string dockerfile = ImageDockerfile(folder.environment, *folder.lock);
-    TIDEMILL_TRY_VOID(context.AddFile(kContextDockerfile, dockerfile));
-    TIDEMILL_TRY_VOID(context.AddFile(kContextPins, folder.lock->pins));
+    TIDEMILL_TRY_VOID(context.AddFiles(ImageContext(folder.environment, *folder.lock)));
     if (folder.environment.code) {
       TIDEMILL_TRY_VOID(context.AddFolder(folder.folder, kContextCode));
     }
@@ -126,8 +131,7 @@ class Builder {
   // What the environment's file means today.
   Result<EnvLock> Resolve(const EnvFolder& folder) {
     TIDEMILL_TRY(BuildContext context, BuildContext::Make());
-    TIDEMILL_TRY_VOID(context.AddFile(kContextDockerfile, ResolveDockerfile(folder.environment)));
-    TIDEMILL_TRY_VOID(context.AddFile(kContextScript, ResolveScript()));
+    TIDEMILL_TRY_VOID(context.AddFiles(ResolveContext(folder.environment, folder.conda)));
     TIDEMILL_TRY_VOID(context.AddFolder(folder.folder, kContextCode));
     TIDEMILL_TRY_VOID(context.End());
     std::vector<std::string> words = BuildWords();
@@ -135,14 +139,13 @@ class Builder {
     TIDEMILL_TRY(resolver_, docker_.Build(context, words));
     std::vector<std::string> run = {"run", "--rm"};
     if (!flags_.network.empty()) run.insert(run.end(), {"--network", flags_.network});
-    for (const char* name : kPipVariables) {
-      if (around_.Env(name)) run.insert(run.end(), {"--env", name});
-    }
+    AddSet(run, "--env", kPipVariables);
+    AddSet(run, "--env", kCondaVariables);
     run.push_back(resolver_);
     const auto pins = docker_.Ask(run);
     if (!pins) {
       return Fail(Code::kInvalid, "what " + folder.environment.from +
-                                      " asks for cannot be had; pip has said why above");
+                                      " asks for cannot be had, for the reason above");
     }
     return EnvLock{folder.inputs, PinnedBase(BaseImage(folder.environment)), *pins};
   }

@@ -69,11 +69,14 @@ Result<void> BuildContext::Write(std::string_view bytes) {
   return {};
 }
 
-Result<void> BuildContext::AddFile(const std::string& name, const std::string& text) {
-  const auto size = static_cast<std::int64_t>(text.size());
-  TIDEMILL_TRY_VOID(Write(TarHeader({.name = name, .size_bytes = size})));
-  TIDEMILL_TRY_VOID(Write(text));
-  return Write(TarPadding(size));
+Result<void> BuildContext::AddFiles(const std::vector<ContextFile>& files) {
+  for (const ContextFile& file : files) {
+    const auto size = static_cast<std::int64_t>(file.text.size());
+    TIDEMILL_TRY_VOID(Write(TarHeader({.name = file.path, .size_bytes = size})));
+    TIDEMILL_TRY_VOID(Write(file.text));
+    TIDEMILL_TRY_VOID(Write(TarPadding(size)));
+  }
+  return {};
 }
 
 Result<void> BuildContext::AddFolder(const std::string& folder, const std::string& below) {

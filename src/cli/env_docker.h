@@ -9,6 +9,7 @@
 #include "base/digest.h"
 #include "base/result.h"
 #include "cli/console.h"
+#include "env/dockerfile.h"
 
 namespace tidemill::cli {
 
@@ -21,7 +22,7 @@ class BuildContext {
   BuildContext& operator=(BuildContext&&) = delete;
   ~BuildContext();
 
-  Result<void> AddFile(const std::string& name, const std::string& text);
+  Result<void> AddFiles(const std::vector<ContextFile>& files);
   // As TarFolder does.
   Result<void> AddFolder(const std::string& folder, const std::string& below);
   // The SHA-256 of all of it, in hex. Once, at the end.

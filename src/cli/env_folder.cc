@@ -24,30 +24,65 @@ constexpr std::size_t kFileBytes = 4 << 20;
 // Of files that take in others.
 constexpr std::size_t kFilesMost = 64;
 
+// "tidemill-env.yaml:3: name: must be ..."
+std::string WithLine(const fs::path& path, const YamlText& text, const Error& error) {
+  const SpecFault fault = FaultOf(error.reason);
+  return path.string() + ":" + std::to_string(text.LineOf(fault.path)) + ": " + fault.text;
+}
+
 Result<std::string> ReadSource(const fs::path& path) {
   auto text = ReadFile(path, kFileBytes);
   if (!text) return Fail(Code::kInvalid, path.string() + " is not there, or cannot be read");
   return *std::move(text);
 }
 
-// The file and all that it takes in, each with its name before it.
-Result<std::string> ReadSources(const fs::path& folder, const std::string& from) {
+std::string Below(const std::string& file, const std::string& name) {
+  return (fs::path(file).parent_path() / name).lexically_normal().generic_string();
+}
+
+// Files of pip's and all that they take in, each with its name before it.
+Result<std::string> ReadLists(const fs::path& folder, std::vector<std::string> waiting) {
   std::string all;
-  std::vector<std::string> waiting = {from};
-  std::set<std::string> seen = {from};
+  std::set<std::string> seen(waiting.begin(), waiting.end());
   while (!waiting.empty()) {
     const std::string name = waiting.back();
     waiting.pop_back();
     TIDEMILL_TRY(const std::string text, ReadSource(folder / name));
     all += name + "\n" + text + "\n";
-    if (EnvSourceOf(from) != EnvSource::kRequirements) continue;
     for (const std::string& other : RequirementFiles(text)) {
-      const std::string path =
-          (fs::path(name).parent_path() / other).lexically_normal().generic_string();
+      const std::string path = Below(name, other);
       if (seen.size() < kFilesMost && seen.insert(path).second) waiting.push_back(path);
     }
   }
   return all;
+}
+
+Result<CondaFile> ReadConda(const fs::path& path) {
+  TIDEMILL_TRY(const std::string yaml, ReadSource(path));
+  const auto text = ToJson(yaml);
+  if (!text) return Fail(Code::kInvalid, WithFile(path.string(), text.error().reason));
+  auto read = ParseCondaFile(text->json);
+  if (!read) return Fail(Code::kInvalid, WithLine(path, *text, read.error()));
+  return *std::move(read);
+}
+
+// What the environment's file says, and all that it takes in.
+Result<std::string> ReadSources(EnvFolder& loaded) {
+  const std::string& from = loaded.environment.from;
+  const EnvSource source = EnvSourceOf(from).value_or(EnvSource::kDockerfile);
+  if (source == EnvSource::kRequirements) return ReadLists(loaded.folder, {from});
+  if (source != EnvSource::kConda) {
+    TIDEMILL_TRY(const std::string text, ReadSource(fs::path(loaded.folder) / from));
+    return from + "\n" + text + "\n";
+  }
+  TIDEMILL_TRY(const CondaFile file, ReadConda(fs::path(loaded.folder) / from));
+  loaded.conda = FormatCondaFile(file);
+  std::vector<std::string> lists;
+  for (const std::string& line : file.pip) {
+    for (const std::string& other : RequirementFiles(line)) lists.push_back(Below(from, other));
+  }
+  TIDEMILL_TRY(const std::string text, ReadLists(loaded.folder, lists));
+  return loaded.conda + "\n" + text;
 }
 
 std::string InputsOf(const Environment& environment, const std::string& sources) {
@@ -68,13 +103,9 @@ Result<EnvFolder> LoadEnvFolder(const std::string& folder) {
   const auto text = ToJson(*yaml);
   if (!text) return Fail(Code::kInvalid, WithFile(file.string(), text.error().reason));
   auto environment = ParseEnvironment(text->json);
-  if (!environment) {
-    const SpecFault fault = FaultOf(environment.error().reason);
-    return Fail(Code::kInvalid,
-                file.string() + ":" + std::to_string(text->LineOf(fault.path)) + ": " + fault.text);
-  }
-  EnvFolder loaded{folder, *std::move(environment), "", {}};
-  TIDEMILL_TRY(const std::string sources, ReadSources(folder, loaded.environment.from));
+  if (!environment) return Fail(Code::kInvalid, WithLine(file, *text, environment.error()));
+  EnvFolder loaded{folder, *std::move(environment), "", "", {}};
+  TIDEMILL_TRY(const std::string sources, ReadSources(loaded));
   loaded.inputs = InputsOf(loaded.environment, sources);
   const fs::path lock = fs::path(folder) / kEnvLockFile;
   if (const auto kept = ReadFile(lock, kFileBytes)) {
@@ -86,7 +117,9 @@ Result<EnvFolder> LoadEnvFolder(const std::string& folder) {
 }
 
 std::optional<std::string> FindEnvSource(const std::string& folder) {
-  constexpr std::array kNames = {"requirements.txt", "pyproject.toml", "Pipfile", "Dockerfile"};
+  // One of conda's says more than a list of pip's, which it often takes in.
+  constexpr std::array kNames = {"environment.yml", "environment.yaml", "requirements.txt",
+                                 "pyproject.toml",  "Pipfile",          "Dockerfile"};
   for (const char* name : kNames) {
     std::error_code error;
     if (fs::is_regular_file(fs::path(folder) / name, error)) return name;

@@ -17,6 +17,7 @@ inline constexpr const char* kEnvFile = "tidemill-env.yaml";
 struct EnvFolder {
   std::string folder;
   Environment environment;
+  std::string conda;  // what is installed, as JSON, if one of conda's files says it
   // The SHA-256 of all that decides what is installed.
   std::string inputs;
   std::optional<EnvLock> lock;  // that is there, out of date or not

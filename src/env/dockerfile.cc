@@ -1,11 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "env/dockerfile.h"
 
+#include "env/scripts.h"
+
 namespace tidemill {
 namespace {
 
-// One that is not the system's own: Debian's and Ubuntu's pip refuse to install beside apt.
-constexpr std::string_view kVenv = "/opt/env";
+constexpr const char* kPins = "tidemill/pins.txt";
+constexpr const char* kPipScript = "tidemill/resolve.py";
+constexpr const char* kConda = "tidemill/conda.json";
+constexpr const char* kCondaScript = "tidemill/conda.py";
+
+// Where pip looks is a matter of who builds, and not kept in the image.
+constexpr std::string_view kArguments =
+    "ARG PIP_INDEX_URL\nARG PIP_EXTRA_INDEX_URL\nARG PIP_TRUSTED_HOST\n";
 
 std::string AptText(const Environment& environment) {
   if (environment.apt.empty()) return "";
@@ -16,14 +24,72 @@ std::string AptText(const Environment& environment) {
   return text + " \\\n && rm -rf /var/lib/apt/lists/*\n";
 }
 
-// All up to what is installed by pip, alike in both.
+std::string CopyText(const std::string& path) { return "COPY " + path + " /" + path + "\n"; }
+
+// All up to what is installed by pip, alike in both. It is a venv, for Debian's and Ubuntu's pip
+// refuse to install beside apt.
 std::string BeginText(const Environment& environment, const std::string& base) {
-  std::string text = "FROM " + base + "\nUSER root\n" + AptText(environment);
-  text += "RUN python3 -m venv " + std::string(kVenv) + "\n";
-  text += "ENV PATH=" + std::string(kVenv) + "/bin:$PATH VIRTUAL_ENV=" + std::string(kVenv) + "\n";
-  // Where pip looks is a matter of who builds, and not kept in the image.
-  text += "ARG PIP_INDEX_URL\nARG PIP_EXTRA_INDEX_URL\nARG PIP_TRUSTED_HOST\n";
+  return "FROM " + base + "\nUSER root\n" + AptText(environment) +
+         "RUN python3 -m venv /opt/env\n"
+         "ENV PATH=/opt/env/bin:$PATH VIRTUAL_ENV=/opt/env\n" +
+         std::string(kArguments);
+}
+
+// The same for conda, whose packages bring their own Python: what installs them is left behind. Its
+// version is said, for its lock is a file of that version.
+std::string CondaBeginText(const std::string& base) {
+  return "FROM " + base + " AS conda\nUSER root\n" + std::string(kArguments) +
+         "RUN python3 -m venv /opt/conda \\\n"
+         " && /opt/conda/bin/pip install --no-cache-dir py-rattler==0.28.0\n" +
+         CopyText(kPipScript) + CopyText(kCondaScript);
+}
+
+std::string CodeText(const Environment& environment) {
+  std::string text;
+  if (environment.base == kGpuBase) {
+    // For machines with NVIDIA's own runtime, which gives a container no more than it asks for.
+    text += "ENV NVIDIA_DRIVER_CAPABILITIES=compute,utility\n";
+  }
+  text += "WORKDIR /work\nENV PYTHONPATH=/work PYTHONUNBUFFERED=1\n";
+  if (environment.code) text += "COPY " + std::string(kContextCode) + " /work\n";
   return text;
+}
+
+std::string PipImage(const Environment& environment, const EnvLock& lock) {
+  std::string text = BeginText(environment, lock.base);
+  if (!lock.pins.empty()) {
+    text += "COPY " + std::string(kPins) + " /opt/env/pins.txt\n";
+    text += "RUN pip install --no-cache-dir --no-deps --require-hashes -r /opt/env/pins.txt\n";
+  }
+  return text + CodeText(environment);
+}
+
+std::string CondaImage(const Environment& environment, const EnvLock& lock) {
+  return CondaBeginText(lock.base) + CopyText(kPins) + "RUN /opt/conda/bin/python /" +
+         kCondaScript + " build /" + kPins + "\nFROM " + lock.base + "\nUSER root\n" +
+         AptText(environment) +
+         "COPY --from=conda /opt/env /opt/env\n"
+         "ENV PATH=/opt/env/bin:$PATH CONDA_PREFIX=/opt/env\n" +
+         CodeText(environment);
+}
+
+std::string CondaResolve(const Environment& environment) {
+  std::string text = CondaBeginText(BaseImage(environment));
+  // Nobody builds where the GPU is: packages for one are chosen as if there were a driver for it.
+  if (environment.base == kGpuBase) text += "ENV CONDA_OVERRIDE_CUDA=12\n";
+  text += "WORKDIR /code\nCOPY " + std::string(kContextCode) + " /code\n" + CopyText(kConda);
+  return text + "CMD [\"/opt/conda/bin/python\", \"/" + kCondaScript + "\", \"resolve\", \"/" +
+         kConda + "\"]\n";
+}
+
+std::string PipResolve(const Environment& environment) {
+  std::string text = BeginText(environment, BaseImage(environment));
+  text += "WORKDIR /code\nCOPY " + std::string(kContextCode) + " /code\n" + CopyText(kPipScript);
+  return text + "CMD [\"python3\", \"/" + kPipScript + "\", \"" + environment.from + "\"]\n";
+}
+
+bool IsConda(const Environment& environment) {
+  return EnvSourceOf(environment.from) == EnvSource::kConda;
 }
 
 }  // namespace
@@ -35,83 +101,28 @@ std::string BaseImage(const Environment& environment) {
   return is_ours ? "python:" + environment.python + "-slim" : environment.base;
 }
 
-std::string ResolveDockerfile(const Environment& environment) {
-  const std::string script = "/" + std::string(kContextScript);
-  std::string text = BeginText(environment, BaseImage(environment));
-  text += "WORKDIR /code\nCOPY " + std::string(kContextCode) + " /code\n";
-  text += "COPY " + std::string(kContextScript) + " " + script + "\n";
-  return text + "CMD [\"python3\", \"" + script + "\", \"" + environment.from + "\"]\n";
+std::vector<ContextFile> ResolveContext(const Environment& environment, const std::string& conda) {
+  std::vector<ContextFile> files = {{kPipScript, std::string(PipScript())}};
+  if (!IsConda(environment)) {
+    files.push_back({kContextDockerfile, PipResolve(environment)});
+    return files;
+  }
+  files.push_back({kContextDockerfile, CondaResolve(environment)});
+  files.push_back({kConda, conda});
+  files.push_back({kCondaScript, std::string(CondaScript())});
+  return files;
 }
 
-std::string ImageDockerfile(const Environment& environment, const EnvLock& lock) {
-  std::string text = BeginText(environment, lock.base);
-  if (!lock.pins.empty()) {
-    text += "COPY " + std::string(kContextPins) + " /opt/env/pins.txt\n";
-    text += "RUN pip install --no-cache-dir --no-deps --require-hashes -r /opt/env/pins.txt\n";
+std::vector<ContextFile> ImageContext(const Environment& environment, const EnvLock& lock) {
+  std::vector<ContextFile> files = {{kPins, lock.pins}};
+  if (!IsConda(environment)) {
+    files.push_back({kContextDockerfile, PipImage(environment, lock)});
+    return files;
   }
-  if (environment.base == kGpuBase) {
-    // For machines with NVIDIA's own runtime, which gives a container no more than it asks for.
-    text += "ENV NVIDIA_DRIVER_CAPABILITIES=compute,utility\n";
-  }
-  text += "WORKDIR /work\nENV PYTHONPATH=/work PYTHONUNBUFFERED=1\n";
-  if (environment.code) text += "COPY " + std::string(kContextCode) + " /work\n";
-  return text;
-}
-
-std::string ResolveScript() {
-  return R"py(import json, re, subprocess, sys, tempfile
-
-try:
-    import tomllib
-except ImportError:
-    from pip._vendor import tomli as tomllib
-
-
-def read_toml(path):
-    with open(path, "rb") as file:
-        return tomllib.load(file)
-
-
-def of_pipfile(path):
-    for name, said in read_toml(path).get("packages", {}).items():
-        said = {"version": said} if isinstance(said, str) else said
-        if "version" not in said:
-            sys.exit(f"{path}: {name}: only packages with a version are understood")
-        extras = "[" + ",".join(said["extras"]) + "]" if "extras" in said else ""
-        version = "" if said["version"] == "*" else said["version"]
-        marker = " ; " + said["markers"] if "markers" in said else ""
-        yield name + extras + version + marker
-
-
-def flags_for(path):
-    if path.endswith(".txt"):
-        return ["-r", path]
-    if path.endswith(".toml"):
-        lines = read_toml(path).get("project", {}).get("dependencies", [])
-    else:
-        lines = list(of_pipfile(path))
-    wanted = tempfile.NamedTemporaryFile("w", suffix=".txt", delete=False)
-    with wanted:
-        wanted.write("\n".join(lines) + "\n")
-    return ["-r", wanted.name]
-
-
-def pin(install):
-    name, version = install["metadata"]["name"], install["metadata"]["version"]
-    digest = install["download_info"].get("archive_info", {}).get("hash", "")
-    if not digest.startswith("sha256="):
-        sys.exit(f"{name}: {install['download_info']['url']} is no archive with a checksum")
-    return f"{re.sub('[-_.]+', '-', name).lower()}=={version} --hash=sha256:{digest[7:]}"
-
-
-words = [sys.executable, "-m", "pip", "--disable-pip-version-check", "install", "--quiet"]
-words += ["--dry-run", "--ignore-installed", "--report", "-"]
-done = subprocess.run(words + flags_for(sys.argv[1]), stdout=subprocess.PIPE)
-if done.returncode != 0:
-    sys.exit(done.returncode)
-for line in sorted(pin(each) for each in json.loads(done.stdout)["install"]):
-    print(line)
-)py";
+  files.push_back({kContextDockerfile, CondaImage(environment, lock)});
+  files.push_back({kPipScript, std::string(PipScript())});
+  files.push_back({kCondaScript, std::string(CondaScript())});
+  return files;
 }
 
 }  // namespace tidemill

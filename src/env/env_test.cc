@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <string>
+#include <vector>
+
 #include <gtest/gtest.h>
 
 #include "env/dockerfile.h"
@@ -9,6 +13,27 @@ namespace {
 
 Environment Films() {
   return {.name = "films", .from = "requirements.txt", .base = "cpu", .python = "3.11"};
+}
+
+std::string DockerfileOf(const std::vector<ContextFile>& files) {
+  for (const ContextFile& file : files) {
+    if (file.path == kContextDockerfile) return file.text;
+  }
+  return "";
+}
+
+std::string ImageDockerfile(const Environment& environment, const EnvLock& lock) {
+  return DockerfileOf(ImageContext(environment, lock));
+}
+
+// Each of them in `text`, one after the other.
+void ExpectInOrder(const std::string& text, const std::vector<const char*>& steps) {
+  std::size_t last = 0;
+  for (const char* step : steps) {
+    const std::size_t at = text.find(step, last);
+    ASSERT_NE(at, std::string::npos) << step << " after " << text.substr(last);
+    last = at;
+  }
 }
 
 TEST(EnvLock, IsReadAsItWasWritten) {
@@ -27,18 +52,38 @@ TEST(Dockerfile, WhatChangesSeldomStandsFirst) {
   films.apt = {"ffmpeg", "libgl1"};
   const std::string text = ImageDockerfile(films, {"1", "python:3.11-slim@sha256:12", "a==1\n"});
   EXPECT_TRUE(text.starts_with("FROM python:3.11-slim@sha256:12\n"));
-  std::size_t last = 0;
-  for (const char* step : {"FROM", "ffmpeg", "libgl1", "python3 -m venv", "COPY tidemill/pins.txt",
-                           "pip install", "WORKDIR /work", "COPY code /work"}) {
-    const std::size_t at = text.find(step, last);
-    ASSERT_NE(at, std::string::npos) << step << " after " << text.substr(last);
-    last = at;
+  ExpectInOrder(text, {"FROM", "ffmpeg", "libgl1", "python3 -m venv", "COPY tidemill/pins.txt",
+                       "pip install", "WORKDIR /work", "COPY code /work"});
+}
+
+TEST(Dockerfile, CondasPackagesComeWithoutWhatInstallsThem) {
+  Environment films = Films();
+  films.from = "env/environment.yaml";
+  films.apt = {"ffmpeg"};
+  const auto files = ImageContext(films, {"1", "python:3.11-slim@sha256:12", "version: 7\n"});
+  ExpectInOrder(DockerfileOf(files), {"FROM python:3.11-slim@sha256:12 AS conda\n", "py-rattler",
+                                      "pins.txt", "build", "FROM python:3.11-slim@sha256:12\n",
+                                      "ffmpeg", "COPY --from=conda", "COPY code /work"});
+  films.base = "gpu";
+  const auto resolve = ResolveContext(films, R"({"channels":[]})");
+  ExpectInOrder(DockerfileOf(resolve), {"FROM python:3.11-slim AS conda\n", "py-rattler",
+                                        "CONDA_OVERRIDE_CUDA", "COPY code", "CMD"});
+  // All that is copied is there.
+  for (const auto& context : {files, resolve}) {
+    const std::string text = DockerfileOf(context);
+    for (std::size_t at = 0; (at = text.find("COPY tidemill/", at)) != std::string::npos;) {
+      at += std::string_view("COPY ").size();
+      const std::string path = text.substr(at, text.find(' ', at) - at);
+      EXPECT_TRUE(std::any_of(context.begin(), context.end(), [&](const ContextFile& file) {
+        return file.path == path;
+      })) << path;
+    }
   }
 }
 
 TEST(Dockerfile, BothShareTheirFirstLayers) {
   const std::string image = ImageDockerfile(Films(), {"1", "python:3.11-slim", "a==1\n"});
-  const std::string resolve = ResolveDockerfile(Films());
+  const std::string resolve = DockerfileOf(ResolveContext(Films(), ""));
   const std::size_t shared = image.find("COPY");
   EXPECT_EQ(image.substr(0, shared), resolve.substr(0, resolve.find("WORKDIR")));
 }

@@ -22,6 +22,7 @@ std::optional<EnvSource> EnvSourceOf(std::string_view file) {
   const std::string_view name = FileName(file);
   if (name == "pyproject.toml") return EnvSource::kProject;
   if (name == "Pipfile") return EnvSource::kPipfile;
+  if (name == "environment.yml" || name == "environment.yaml") return EnvSource::kConda;
   if (name == "Dockerfile" || name.starts_with("Dockerfile.")) return EnvSource::kDockerfile;
   if (name.starts_with("requirements") && name.ends_with(".txt")) return EnvSource::kRequirements;
   return std::nullopt;

@@ -23,9 +23,17 @@ inline constexpr const char* kCpuBase = "cpu";
 inline constexpr const char* kGpuBase = "gpu";
 
 // How a file says what is installed.
-enum class EnvSource { kRequirements, kProject, kPipfile, kDockerfile };
-// By its name: requirements*.txt, pyproject.toml, Pipfile, Dockerfile*.
+enum class EnvSource { kRequirements, kProject, kPipfile, kConda, kDockerfile };
+// By its name: requirements*.txt, pyproject.toml, Pipfile, environment.yml or .yaml, Dockerfile*.
 std::optional<EnvSource> EnvSourceOf(std::string_view file);
+
+// What a conda environment's file says.
+struct CondaFile {
+  std::vector<std::string> channels;      // names or addresses, the first has the first say
+  std::vector<std::string> dependencies;  // "numpy=1.26"
+  std::vector<std::string> pip = {};      // lines as in a requirements.txt
+  bool operator==(const CondaFile&) const = default;
+};
 
 // A file below the folder, of letters, digits and ._-/ alone: it becomes a word of a command.
 bool IsEnvFile(std::string_view path);

@@ -15,6 +15,8 @@ using json::Fields;
 
 constexpr std::size_t kNameBytes = 256;
 constexpr std::size_t kAptMost = 500;
+constexpr std::size_t kChannelsMost = 32;
+constexpr std::size_t kDependenciesMost = 2000;
 
 Result<std::string> ReadName(const Fields& fields) {
   TIDEMILL_TRY(const std::string_view name, fields.Text("name", {.most_bytes = kNameBytes}));
@@ -35,8 +37,9 @@ Result<std::string> ReadFrom(const Fields& fields) {
     return json::Wrong(fields.In("from"), "must be a file in this folder, of plain letters");
   }
   if (!EnvSourceOf(from)) {
-    return json::Wrong(fields.In("from"),
-                       "must be requirements.txt, pyproject.toml, Pipfile or Dockerfile");
+    return json::Wrong(
+        fields.In("from"),
+        "must be environment.yml, requirements.txt, pyproject.toml, Pipfile or Dockerfile");
   }
   return std::string(from);
 }
@@ -58,6 +61,28 @@ Result<std::string> ReadPython(const Fields& fields) {
     return json::Wrong(fields.In("python"), "must be a version in quotes, such as \"3.11\"");
   }
   return value->get<std::string>();
+}
+
+// One line, for programs that read lines.
+bool IsLine(std::string_view text) {
+  return !text.empty() && std::none_of(text.begin(), text.end(),
+                                       [](unsigned char c) { return c < ' ' || c == 0x7f; });
+}
+
+// Of a conda file: packages of conda's, and among them at most one list of pip's.
+Result<void> ReadDependency(const json::Value& value, const json::Path& path, CondaFile& read) {
+  if (value.is_string() && IsLine(value.get_ref<const std::string&>())) {
+    read.dependencies.push_back(value.get<std::string>());
+    return {};
+  }
+  if (!value.is_object()) {
+    return json::Wrong(path, "must be a package such as numpy=1.26, or a list pip:");
+  }
+  TIDEMILL_TRY(const Fields fields, Fields::Of(value, path));
+  TIDEMILL_TRY_VOID(fields.Only({"pip"}));
+  TIDEMILL_TRY(read.pip, json::ReadStrings(fields, "pip", kDependenciesMost, IsLine,
+                                           "must be packages such as numpy>=1.26"));
+  return {};
 }
 
 }  // namespace
@@ -96,6 +121,34 @@ Result<Environment> ParseEnvironment(std::string_view text) {
   TIDEMILL_TRY(read.apt, json::ReadStrings(fields, "apt", kAptMost, IsAptPackage,
                                            "must be packages such as ffmpeg or ffmpeg=7:5.1"));
   TIDEMILL_TRY(read.code, fields.Flag("code", true));
+  return read;
+}
+
+std::string FormatCondaFile(const CondaFile& file) {
+  std::string out = "{";
+  json::AppendStrings(out, "channels", file.channels);
+  json::AppendStrings(out, "dependencies", file.dependencies);
+  json::AppendStrings(out, "pip", file.pip);
+  return out.append("}");
+}
+
+Result<CondaFile> ParseCondaFile(std::string_view text) {
+  TIDEMILL_TRY(const json::Value value, json::Parse(text));
+  const json::Path path;
+  TIDEMILL_TRY(const Fields fields, Fields::Of(value, path));
+  // What it is called and where it was are of the machine that it came from.
+  TIDEMILL_TRY_VOID(fields.Only({"name", "prefix", "channels", "dependencies"}));
+  CondaFile read;
+  TIDEMILL_TRY(read.channels, json::ReadStrings(fields, "channels", kChannelsMost, IsLine,
+                                                "must be channels such as conda-forge"));
+  TIDEMILL_TRY(const json::Value* list, fields.Array("dependencies", kDependenciesMost));
+  if (list == nullptr) return read;
+  const json::Path in_list = fields.In("dependencies");
+  json::Path at{&in_list, {}, 0};
+  for (const json::Value& each : *list) {
+    TIDEMILL_TRY_VOID(ReadDependency(each, at, read));
+    ++at.index;
+  }
   return read;
 }
 

@@ -15,6 +15,12 @@ namespace tidemill {
 Result<Environment> ParseEnvironment(std::string_view text);
 std::string FormatEnvironment(const Environment& environment);
 
+// An environment.yml as JSON: {"name":"x","channels":["conda-forge"],"dependencies":["numpy=1.26",
+// {"pip":["greet"]}]}. kInvalid, as above.
+Result<CondaFile> ParseCondaFile(std::string_view text);
+// {"channels":[],"dependencies":[],"pip":[]}
+std::string FormatCondaFile(const CondaFile& file);
+
 // What `tidemill env build` has made.
 struct BuiltImage {
   std::string image;  // with its tag

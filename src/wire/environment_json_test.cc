@@ -36,8 +36,9 @@ TEST(EnvironmentJson, WhatIsWrongIsNamed) {
               "name: must be an image's name in small letters, without a tag: films");
   }
   const std::string name = R"("name":"films",)";
-  EXPECT_EQ(WhyNot(name + R"("from":"environment.yml")"),
-            "from: must be requirements.txt, pyproject.toml, Pipfile or Dockerfile");
+  EXPECT_EQ(
+      WhyNot(name + R"("from":"setup.py")"),
+      "from: must be environment.yml, requirements.txt, pyproject.toml, Pipfile or Dockerfile");
   for (const char* from : {"/requirements.txt", "../requirements.txt", "a/../requirements.txt",
                            "a b/requirements.txt", "requirements'.txt"}) {
     EXPECT_EQ(WhyNot(name + "\"from\":\"" + from + "\""),
@@ -50,6 +51,35 @@ TEST(EnvironmentJson, WhatIsWrongIsNamed) {
   EXPECT_EQ(WhyNot(R"("name":"films","base":"A B")" + rest),
             "base: must be cpu, gpu, or the name of an image");
   EXPECT_NE(WhyNot(R"("name":"films","pip":[])" + rest).find("pip"), std::string::npos);
+}
+
+TEST(CondaFileJson, PackagesOfBothKindsAreRead) {
+  const auto read = ParseCondaFile(
+      R"({"name":"x","prefix":"/home/x","channels":["conda-forge","nodefaults"],)"
+      R"("dependencies":["python=3.11",{"pip":["greet>=1","-r more.txt"]},"numpy"]})");
+  ASSERT_TRUE(read) << read.error().reason;
+  EXPECT_EQ(*read, (CondaFile{{"conda-forge", "nodefaults"},
+                              {"python=3.11", "numpy"},
+                              {"greet>=1", "-r more.txt"}}));
+  EXPECT_EQ(FormatCondaFile(*read),
+            R"({"channels":["conda-forge","nodefaults"],"dependencies":["python=3.11","numpy"],)"
+            R"("pip":["greet>=1","-r more.txt"]})");
+  EXPECT_EQ(ParseCondaFile("{}"), CondaFile());
+}
+
+TEST(CondaFileJson, WhatIsWrongIsNamed) {
+  const auto why_not = [](const char* text) {
+    const auto read = ParseCondaFile(text);
+    return read ? "" : read.error().reason;
+  };
+  const std::string must = ": must be a package such as numpy=1.26, or a list pip:";
+  EXPECT_EQ(why_not(R"({"dependencies":["numpy",3.11]})"), "dependencies[1]" + must);
+  EXPECT_EQ(why_not(R"({"dependencies":["a\nb"]})"), "dependencies[0]" + must);
+  EXPECT_EQ(why_not(R"({"dependencies":[{"pip":["a\n-i x"]}]})"),
+            "dependencies[0].pip: must be packages such as numpy>=1.26");
+  EXPECT_NE(why_not(R"({"dependencies":[{"npm":["x"]}]})").find("npm"), std::string::npos);
+  EXPECT_NE(why_not(R"({"variables":{"A":"1"}})").find("variables"), std::string::npos);
+  EXPECT_EQ(why_not(R"({"channels":[""]})"), "channels: must be channels such as conda-forge");
 }
 
 }  // namespace

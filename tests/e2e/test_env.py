@@ -3,14 +3,16 @@
 
 import json
 import subprocess
+import tarfile
 import time
 
 import pytest
 import test_images
 from agents import submit
 from cli import Cli
+from conda_channel import PLACEHOLDER, CondaChannel
 from load import items_of, wait_for_end
-from package_index import PackageIndex
+from package_index import PackageIndex, kept_wheel
 
 MAIN = """\
 import json, sys
@@ -197,3 +199,100 @@ def test_it_is_pushed_and_runs_on_the_fleet(tidemill, docker, folder, http, flee
     job = submit(http, {"image": image, "command": ["python", "main.py"]}, 5)
     shown = wait_for_end(http, job, 120)
     assert shown["counts"]["succeeded"] == 5, items_of(http, job)
+
+
+# --- conda ---
+
+ENVIRONMENT = """\
+name: films
+channels: [films, nodefaults]
+dependencies:
+  - python=3.11
+  - grade <2
+  - pip:
+    - -r more.txt
+"""
+GRADE = f"#!/bin/sh\nexec cat {PLACEHOLDER}/share/reel\n"
+
+
+def debians_python():
+    """What a package of Python brings: the program and its library."""
+    files = {}
+    with tarfile.open(test_images.debian_tar("python3-venv")) as tar:
+        for entry in tar:
+            name = entry.name.removeprefix("./usr/")
+            wanted = name == "bin/python3.11" or name.startswith("lib/python3.11/")
+            # The latter says that Python is apt's, which this one is not.
+            left_out = "/__pycache__/" in name or name.endswith("/EXTERNALLY-MANAGED")
+            if entry.isfile() and wanted and not left_out:
+                files[name] = tar.extractfile(entry).read()
+    return files, {"bin/python": "python3.11", "bin/python3": "python3.11"}
+
+
+@pytest.fixture
+def channel():
+    found = CondaChannel()
+    files, links = debians_python()
+    found.publish("python", "3.11.2", files, links=links)
+    found.publish("reel", "0.5", {"share/reel": b'{"reel": "0.5"}\n'})
+    found.publish("grade", "1.0", {"bin/grade": GRADE.encode()}, ("reel",))
+    found.publish("grade", "1.1", {"bin/grade": GRADE.encode()}, ("reel >=0.5",))
+    found.publish("grade", "2.0", {"bin/grade": GRADE.encode()}, ("reel",))
+    yield found
+    found.end()
+
+
+@pytest.fixture
+def conda(tidemill, folder, index, channel, docker):
+    """A folder with an environment of conda's, and all that it needs on loopback."""
+    index.add(kept_wheel("py_rattler"))
+    tidemill.env["CONDA_CHANNEL_ALIAS"] = channel.alias
+    (folder / "environment.yml").write_text(ENVIRONMENT)
+    (folder / "requirements.txt").write_text("never-asked-for\n")
+    (folder / "more.txt").write_text("greet\n")
+    assert "from environment.yml" in init(tidemill, docker).out
+    return tidemill
+
+
+def test_a_conda_environment_becomes_an_image(conda, docker, folder, channel, index):
+    image, _ = build(conda)
+    assert ran(docker, image) == {"greet": "1.1", "words": "0.5", "says": "SAYS"}
+    assert ran(docker, image, "grade") == {"reel": "0.5"}
+    where = "import json, sys; print(json.dumps(sys.prefix))"
+    assert ran(docker, image, "python", "-c", where) == "/opt/env"
+    # What has installed it is not in it.
+    assert docker_says(docker, "run", "--rm", image, "ls", "/opt").split() == ["env"]
+    file = folder / "tidemill-env.lock"
+    lock = file.read_text()
+    for name in ("python-3.11.2", "grade-1.1", "reel-0.5"):
+        assert f"{channel.alias}films/linux-64/{name}-0.tar.bz2" in lock
+    assert "\n# pip greet==1.1 --hash=sha256:" in lock and "grade-1.0" not in lock
+
+    # Another code, the same packages, though there are newer ones: nothing is fetched.
+    channel.publish("grade", "1.2", {"bin/grade": b"#!/bin/sh\necho 12\n"})
+    channel.taken.clear()
+    index.taken.clear()
+    (folder / "main.py").write_text(MAIN.replace("SAYS", "more"))
+    changed, _ = build(conda)
+    assert ran(docker, changed)["says"] == "more"
+    assert (channel.taken, index.taken) == ([], [])
+
+    # A package that is another than the one that was locked is not installed.
+    digest = channel.digest("reel-0.5-0.tar.bz2")
+    assert f"sha256: {digest}\n" in lock
+    file.write_text(lock.replace(digest, digest[::-1]))
+    said = conda("env", "build", "--network", "host", timeout_s=300)
+    assert said.code == 1 and "'docker build' failed" in said.err, said
+    assert "reel-0.5" in said.out + said.err and digest in said.out + said.err, said
+
+
+def test_what_is_wrong_in_a_conda_environment_is_said(conda, folder):
+    file = folder / "environment.yml"
+    file.write_text("channels: [films]\ndependencies:\n  - python\n  - npm: [left-pad]\n")
+    said = conda("env", "build")
+    assert said.code == 2 and said.err.startswith("./environment.yml:4: "), said
+    file.write_text(ENVIRONMENT.replace("<2", ">=3"))
+    said = conda("env", "build", "--network", "host", timeout_s=300)
+    assert said.code == 2 and "grade >=3" in said.err, said
+    assert "what environment.yml asks for cannot be had" in said.err, said
+    assert not (folder / "tidemill-env.lock").exists()
