@@ -46,7 +46,8 @@ def kept_wheel(name: str) -> pathlib.Path:
 
 
 class PackageIndex:
-    def __init__(self) -> None:
+    def __init__(self, host: str = "127.0.0.1") -> None:
+        self.host = host
         self._files: dict[str, dict[str, bytes]] = {}
         self.taken: list[str] = []  # the files that were fetched
         index = self
@@ -63,12 +64,12 @@ class PackageIndex:
             def log_message(self, *_args: object) -> None:
                 pass
 
-        self._server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self._server = http.server.ThreadingHTTPServer((host, 0), Handler)
         threading.Thread(target=self._server.serve_forever, daemon=True).start()
 
     @property
     def url(self) -> str:
-        return f"http://127.0.0.1:{self._server.server_address[1]}/simple"
+        return f"http://{self.host}:{self._server.server_address[1]}/simple"
 
     def publish(self, name: str, version: str, *requires: str) -> None:
         file, body = wheel(name, version, requires)

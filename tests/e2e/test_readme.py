@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The commands of README.md, copied, work: in an empty folder, for a user who is not root."""
 
+import contextlib
+import csv
+import ipaddress
+import json
 import os
 import pathlib
 import pwd
@@ -12,7 +16,9 @@ import tempfile
 import time
 
 import pytest
+import test_images
 from env import ROOT, alive, binaries, ends_with_us, wait_until
+from package_index import PackageIndex, kept_wheel
 
 FENCE = re.compile(r"^```sh\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 PROGRAMS = ("tidemill", "tidemill-server", "tidemill-agent", "tidemill-init")
@@ -31,27 +37,31 @@ def test_the_packages_are_those_that_the_gate_builds_with():
 
 
 class User:
-    """Somebody without rights, with a home of their own and our programs on the PATH."""
+    """Somebody without rights, with a home of their own and our programs on the PATH. Whoever may
+    use Docker has all rights."""
 
-    def __init__(self):
+    def __init__(self, docker=None):
         self.home = pathlib.Path(tempfile.mkdtemp(prefix="tidemill-readme-"))
         self.home.chmod(0o755)
         (self.home / "bin").mkdir()
         for program in PROGRAMS:
             shutil.copy(binaries() / program, self.home / "bin" / program)
         self._account = {}
-        if os.geteuid() == 0:
+        if os.geteuid() == 0 and docker is None:
             nobody = pwd.getpwnam("nobody")
             os.chown(self.home, nobody.pw_uid, nobody.pw_gid)
             self._account = dict(user=nobody.pw_uid, group=nobody.pw_gid, extra_groups=[])
-        self._env = {"HOME": str(self.home), "PATH": f"{self.home}/bin:{os.environ['PATH']}"}
+        self.env = {"HOME": str(self.home), "PATH": f"{self.home}/bin:{os.environ['PATH']}"}
+        if docker is not None:
+            self.env["DOCKER_HOST"] = f"unix://{docker.socket}"
+            self.env["XDG_DATA_HOME"] = f"{self.home}/data"  # not root's, which is the machine's
 
     def start(self, script, **more):
         command = ["bash", "-e", "-o", "pipefail", "-c", script]
         return subprocess.Popen(
             ends_with_us(command, "SIGTERM"),
             cwd=self.home,
-            env=self._env,
+            env=self.env,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
@@ -62,7 +72,11 @@ class User:
 
     def run(self, script, timeout_s):
         process = self.start(script)
-        out, _ = process.communicate(timeout=timeout_s)
+        try:
+            out, _ = process.communicate(timeout=timeout_s)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            out, _ = process.communicate()
         print(out)
         assert process.returncode == 0, out
         return out
@@ -76,22 +90,51 @@ def user():
 
 
 def test_the_commands_of_the_readme_work_as_they_stand(user):
-    build, up_command, hello, own, _ = FENCE.findall((ROOT / "README.md").read_text())
+    build, up_command, hello, own, _, _ = FENCE.findall((ROOT / "README.md").read_text())
     assert "cmake --preset release" in build
     begin = time.monotonic()
+    with running(user, up_command):
+        assert "succeeded" in user.run(hello, 60)
+        assert time.monotonic() - begin < 60, "from up to the first result it took over a minute"
+        out = user.run(own, 180)
+        assert re.search(r"^\d+$", out.splitlines()[-1]), "what item 3 has printed"
+
+
+@contextlib.contextmanager
+def running(user, up_command):
+    """`tidemill up` of somebody, from when it says that it is ready to its end by Ctrl-C."""
     up = user.start("exec " + up_command)
     try:
         for line in up.stdout:
             print(line, end="")
             if line.startswith("Ctrl-C"):
                 break
-        assert "succeeded" in user.run(hello, 60)
-        assert time.monotonic() - begin < 60, "from up to the first result it took over a minute"
-        out = user.run(own, 180)
-        assert re.search(r"^\d+$", out.splitlines()[-1]), "what item 3 has printed"
+        yield
     finally:
         up.send_signal(signal.SIGINT)
         rest, _ = up.communicate(timeout=60)
         print(rest)
     assert up.returncode == 0, rest
     wait_until("its end", lambda: not alive(up.pid))
+
+
+def test_from_nothing_to_the_results_of_a_thousand_items(docker):
+    # The image that the registry would have, and the index that pip would find.
+    base = test_images.make_python(docker.socket)
+    test_images.call(docker.socket, "POST", f"/images/{base}/tag?repo=python&tag=3.11-slim")
+    bridge = json.loads(test_images.call(docker.socket, "GET", "/networks/bridge"))
+    subnet = ipaddress.ip_network(bridge["IPAM"]["Config"][0]["Subnet"])
+    index = PackageIndex(str(next(subnet.hosts())))  # this machine, as containers see it
+    index.add(kept_wheel("ephem"))
+    user = User(docker)
+    user.env["PIP_INDEX_URL"], user.env["PIP_TRUSTED_HOST"] = index.url, index.host
+    try:
+        *_, moon, _ = FENCE.findall((ROOT / "README.md").read_text())
+        with running(user, "tidemill up"):
+            said = user.run(moon, 600)
+        assert 75 < float(said.splitlines()[-1]) < 76, "percent, on January 8, 2026"
+        rows = list(csv.DictReader((user.home / "moon" / "moon.csv").open()))
+        assert len(rows) == 1000 and {row["cause"] for row in rows} == {"succeeded"}
+    finally:
+        index.end()
+        shutil.rmtree(user.home, ignore_errors=True)
