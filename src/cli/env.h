@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "cli/console.h"
 
@@ -19,6 +20,11 @@ struct EnvFlags {
   std::string network = {};  // as `docker build` takes it
   // push
   std::string to = {};  // the name of an image, without a tag
+  // run, shell, jupyter, test
+  std::vector<std::string> devices = {};    // "nvidia.com/gpu", "nvidia.com/gpu=0,1", "/dev/fpga0"
+  std::vector<std::string> variables = {};  // NAME=VALUE, or NAME: as it is here
+  std::vector<std::string> command = {};
+  int port = 0;  // of jupyter; 0: the first that is free
 };
 
 int EnvInit(const Console& console, const EnvFlags& flags);

@@ -13,7 +13,6 @@
 #include "cli/child.h"
 #include "cli/locate.h"
 #include "cli/pack_folder.h"
-#include "cli/run_program.h"
 #include "submit/tar_writer.h"
 
 namespace tidemill::cli {
@@ -129,18 +128,36 @@ Result<std::string> DockerProgram::BuildFolder(const std::string& folder,
   return BuildFrom(std::move(all), "", folder);
 }
 
+Result<ProgramEnd> DockerProgram::Try(const std::vector<std::string>& words) {
+  return RunProgram({.words = WithPath(words), .keeps = true});
+}
+
 Result<std::string> DockerProgram::Ask(const std::vector<std::string>& words) {
-  std::vector<std::string> all = {path_};
-  all.insert(all.end(), words.begin(), words.end());
-  TIDEMILL_TRY(const ProgramEnd end, RunProgram({.words = all, .keeps = true}));
+  TIDEMILL_TRY(const ProgramEnd end, Try(words));
   if (end.exit != 0) return Failed("docker " + words.front(), end.exit);
   return end.out;
 }
 
-Result<void> DockerProgram::Do(const std::vector<std::string>& words) {
+Result<DockerInfo> DockerProgram::Info() {
+  TIDEMILL_TRY(const std::string said, Ask({"info", "--format", "{{json .}}"}));
+  auto info = ParseDockerInfo(said);
+  if (!info) return While("'docker info'", std::move(info).error());
+  return info;
+}
+
+Error DockerProgram::Become(const std::vector<std::string>& words,
+                            const std::vector<Variable>& variables) {
+  return BecomeProgram(WithPath(words), variables);
+}
+
+std::vector<std::string> DockerProgram::WithPath(const std::vector<std::string>& words) const {
   std::vector<std::string> all = {path_};
   all.insert(all.end(), words.begin(), words.end());
-  TIDEMILL_TRY(const ProgramEnd end, RunProgram({.words = all, .keeps = is_quiet_}));
+  return all;
+}
+
+Result<void> DockerProgram::Do(const std::vector<std::string>& words) {
+  TIDEMILL_TRY(const ProgramEnd end, RunProgram({.words = WithPath(words), .keeps = is_quiet_}));
   if (end.exit != 0) return Failed("docker " + words.front(), end.exit);
   return {};
 }

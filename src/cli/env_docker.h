@@ -9,7 +9,9 @@
 #include "base/digest.h"
 #include "base/result.h"
 #include "cli/console.h"
+#include "cli/run_program.h"
 #include "env/dockerfile.h"
+#include "wire/docker_json.h"
 
 namespace tidemill::cli {
 
@@ -56,15 +58,22 @@ class DockerProgram {
                                   const std::vector<std::string>& words);
   // What it prints.
   Result<std::string> Ask(const std::vector<std::string>& words);
+  // The same, whatever its exit code is.
+  Result<ProgramEnd> Try(const std::vector<std::string>& words);
+  // What the engine says of itself.
+  Result<DockerInfo> Info();
   // For its effect: what it prints goes to the person.
   Result<void> Do(const std::vector<std::string>& words);
   // Nothing if there is no such image.
   std::optional<DockerImage> FindImage(const std::string& name);
+  // Becomes it; returns only if it cannot be started.
+  Error Become(const std::vector<std::string>& words, const std::vector<Variable>& variables = {});
 
  private:
   DockerProgram(std::string path, bool is_quiet) : path_(std::move(path)), is_quiet_(is_quiet) {}
   Result<std::string> BuildFrom(std::vector<std::string> words, const std::string& input,
                                 const std::string& folder);
+  std::vector<std::string> WithPath(const std::vector<std::string>& words) const;
 
   std::string path_;
   bool is_quiet_;

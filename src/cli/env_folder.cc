@@ -3,6 +3,7 @@
 
 #include <array>
 #include <filesystem>
+#include <fstream>
 #include <set>
 #include <sstream>
 
@@ -114,6 +115,14 @@ Result<EnvFolder> LoadEnvFolder(const std::string& folder) {
     loaded.lock = *std::move(parsed);
   }
   return loaded;
+}
+
+Result<void> WriteEnvFile(const std::filesystem::path& path, const std::string& text) {
+  std::ofstream file(path, std::ios::binary | std::ios::trunc);
+  file << text;
+  file.close();
+  if (!file) return Fail(Code::kInternal, path.string() + " cannot be written");
+  return {};
 }
 
 std::optional<std::string> FindEnvSource(const std::string& folder) {

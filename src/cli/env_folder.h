@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <filesystem>
 #include <optional>
 #include <string>
 #include <vector>
@@ -25,6 +26,9 @@ struct EnvFolder {
 
 // kNotFound: there is no environment, with what to do. kInvalid: "tidemill-env.yaml:3: ...".
 Result<EnvFolder> LoadEnvFolder(const std::string& folder);
+
+// kInternal: it cannot be.
+Result<void> WriteEnvFile(const std::filesystem::path& path, const std::string& text);
 
 // The first of the files that say what is installed which is there; nothing if none is.
 std::optional<std::string> FindEnvSource(const std::string& folder);

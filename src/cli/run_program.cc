@@ -8,6 +8,7 @@
 
 #include <array>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <utility>
 
@@ -19,8 +20,16 @@ namespace {
 // More than any answer that is kept; what comes after it is dropped.
 constexpr std::size_t kKeptBytes = 16 << 20;
 
-tl::unexpected<Error> CannotRun(const ProgramPlan& plan, int error) {
-  return Fail(Code::kInternal, "cannot run " + plan.words[0] + ": " + std::strerror(error));
+Error CannotRun(const std::string& program, int error) {
+  return {Code::kInternal, "cannot run " + program + ": " + std::strerror(error)};
+}
+
+// As system calls take them; they point into `words`.
+std::vector<char*> Pointers(std::vector<std::string>& words) {
+  std::vector<char*> pointers;
+  for (std::string& word : words) pointers.push_back(word.data());
+  pointers.push_back(nullptr);
+  return pointers;
 }
 
 class SpawnFiles {
@@ -61,25 +70,31 @@ Result<ProgramEnd> RunProgram(const ProgramPlan& plan) {
   const Fd input(
       ::open(plan.input.empty() ? "/dev/null" : plan.input.c_str(), O_RDONLY | O_CLOEXEC));
   std::array<int, 2> pipe{-1, -1};
-  if (!input || ::pipe2(pipe.data(), O_CLOEXEC) != 0) return CannotRun(plan, errno);
+  if (!input || ::pipe2(pipe.data(), O_CLOEXEC) != 0) {
+    return tl::unexpected(CannotRun(plan.words[0], errno));
+  }
   const Fd reader(pipe[0]);
   Fd writer(pipe[1]);
   SpawnFiles files;
   files.Use(input.get(), STDIN_FILENO);
   files.Use(plan.keeps ? writer.get() : STDERR_FILENO, STDOUT_FILENO);
   std::vector<std::string> words = plan.words;
-  std::vector<char*> arguments;
-  for (std::string& word : words) arguments.push_back(word.data());
-  arguments.push_back(nullptr);
+  const std::vector<char*> arguments = Pointers(words);
   pid_t child = 0;
   const int error =
       posix_spawn(&child, arguments[0], files.get(), nullptr, arguments.data(), environ);
-  if (error != 0) return CannotRun(plan, error);
+  if (error != 0) return tl::unexpected(CannotRun(plan.words[0], error));
   writer = Fd();
   ProgramEnd end;
   end.out = ReadAll(reader.get());
   end.exit = WaitFor(child);
   return end;
+}
+
+Error BecomeProgram(std::vector<std::string> words, const std::vector<Variable>& variables) {
+  for (const Variable& one : variables) ::setenv(one.name.c_str(), one.value.c_str(), 1);
+  ::execv(words[0].c_str(), Pointers(words).data());
+  return CannotRun(words[0], errno);
 }
 
 }  // namespace tidemill::cli

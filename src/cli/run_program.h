@@ -24,4 +24,12 @@ struct ProgramEnd {
 // Waits for its end; Ctrl-C reaches it as it reaches us. kInternal: it cannot be started.
 Result<ProgramEnd> RunProgram(const ProgramPlan& plan);
 
+// Becomes the program: its terminal, signals and exit code are ours then. Returns only if it cannot
+// be started, with the reason. `words` as above, `variables` beside our own ones.
+struct Variable {
+  std::string name;
+  std::string value;
+};
+Error BecomeProgram(std::vector<std::string> words, const std::vector<Variable>& variables);
+
 }  // namespace tidemill::cli

@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <string>
+#include <vector>
+
+#include "base/random.h"
 #include "cli/env.h"
+#include "cli/env_work.h"
 #include "cmd/command_list.h"
 
 namespace tidemill::cli {
@@ -10,11 +15,18 @@ namespace tidemill::cli {
 class EnvCommands {
  public:
   explicit EnvCommands(CommandList& list) {
-    CLI::App* const group =
-        list.AddGroup("env", "Make an image of a folder's environment.", "env build");
+    CLI::App* const group = list.AddGroup(
+        "env", "Make an image of a folder's environment, and work in it.", "env build");
+    group_ = group;
     AddInit(list, group);
     AddBuild(list, group);
     AddPush(list, group);
+    AddRun(list, group);
+    AddShell(list, group);
+    AddJupyter(list, group);
+    AddTest(list, group);
+    // After `--`, CLI11 gives what is left to the group. Not before: commands would inherit it.
+    group->prefix_command();
   }
   EnvCommands(const EnvCommands&) = delete;
   EnvCommands& operator=(const EnvCommands&) = delete;
@@ -67,7 +79,96 @@ class EnvCommands {
         ->option_text("NAME");
   }
 
+  // What all have that work inside an image.
+  void AddInside(CLI::App* command) {
+    AddNetwork(command);
+    command
+        ->add_option("--device", flags_.devices,
+                     "nvidia.com/gpu, some of a kind as KIND=0,1, or a path; may be repeated")
+        ->allow_extra_args(false)
+        ->option_text("KIND");
+  }
+
+  void AddVariables(CLI::App* command) {
+    command
+        ->add_option("--env", flags_.variables,
+                     "A variable inside: NAME=VALUE, or NAME as it is here; may be repeated")
+        ->allow_extra_args(false)
+        ->option_text("NAME=VALUE");
+  }
+
+  void AddRun(CommandList& list, CLI::App* group) {
+    run_ = list.AddHere(group, "run", "Run a command in the image, in this folder.",
+                        "env run python -m films.train --epochs 3",
+                        [this](const Console& console, const Surroundings& around) {
+                          flags_.command = CommandWords();
+                          return EnvRun(console, around, flags_);
+                        });
+    run_->prefix_command();
+    list.SetMissing([this]() -> std::string {
+      const std::vector<std::string> command = CommandWords();
+      if (command.empty()) return "which command?  tidemill env run python main.py";
+      const std::string& first = command.front();
+      return first.starts_with('-') ? "tidemill env run has no flag '" + first + "'" : "";
+    });
+    run_->add_option("--folder", flags_.folder, "Where the code is; else this one")
+        ->option_text("DIR");
+    AddInside(run_);
+    AddVariables(run_);
+    CommandList::AddNote(run_,
+                         "Flags come before the command. Its exit code is ours; 125: it did "
+                         "not begin.");
+  }
+
+  // The first word that is no flag of ours begins it, and all that follows is its own.
+  std::vector<std::string> CommandWords() const {
+    std::vector<std::string> words = run_->remaining();
+    for (const std::string& word : group_->remaining()) words.push_back(word);
+    return words;
+  }
+
+  void AddShell(CommandList& list, CLI::App* group) {
+    CLI::App* const shell =
+        list.AddHere(group, "shell", "Open a shell in the image, in this folder.",
+                     "env shell --device nvidia.com/gpu",
+                     [this](const Console& console, const Surroundings& around) {
+                       return EnvShell(console, around, flags_);
+                     });
+    AddFolder(shell);
+    AddInside(shell);
+    AddVariables(shell);
+  }
+
+  void AddJupyter(CommandList& list, CLI::App* group) {
+    CLI::App* const jupyter =
+        list.AddHere(group, "jupyter", "Start Jupyter in the image, for this machine alone.",
+                     "env jupyter", [this](const Console& console, const Surroundings& around) {
+                       SystemRandom random;
+                       return EnvJupyter(console, around, random, flags_);
+                     });
+    AddFolder(jupyter);
+    jupyter->add_option("--port", flags_.port, "This one; else 8888 or the next that is free")
+        ->check(CLI::Range(1, 65535))
+        ->option_text("P");
+    AddInside(jupyter);
+    AddVariables(jupyter);
+  }
+
+  void AddTest(CommandList& list, CLI::App* group) {
+    CLI::App* const test =
+        list.AddHere(group, "test", "Say which devices python's frameworks see in the image.",
+                     "env test --device nvidia.com/gpu",
+                     [this](const Console& console, const Surroundings& around) {
+                       return EnvTest(console, around, flags_);
+                     });
+    AddFolder(test);
+    AddInside(test);
+    CommandList::AddNote(test, "Exit 7: a device that was asked for is not seen.");
+  }
+
   EnvFlags flags_;
+  CLI::App* group_ = nullptr;
+  CLI::App* run_ = nullptr;
 };
 
 }  // namespace tidemill::cli

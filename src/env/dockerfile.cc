@@ -113,13 +113,14 @@ std::vector<ContextFile> ResolveContext(const Environment& environment, const st
   return files;
 }
 
-std::vector<ContextFile> ImageContext(const Environment& environment, const EnvLock& lock) {
+std::vector<ContextFile> ImageContext(const Environment& environment, const EnvLock& lock,
+                                      const std::string& last) {
   std::vector<ContextFile> files = {{kPins, lock.pins}};
   if (!IsConda(environment)) {
-    files.push_back({kContextDockerfile, PipImage(environment, lock)});
+    files.push_back({kContextDockerfile, PipImage(environment, lock) + last});
     return files;
   }
-  files.push_back({kContextDockerfile, CondaImage(environment, lock)});
+  files.push_back({kContextDockerfile, CondaImage(environment, lock) + last});
   files.push_back({kPipScript, std::string(PipScript())});
   files.push_back({kCondaScript, std::string(CondaScript())});
   return files;

@@ -140,6 +140,7 @@ Result<DockerInfo> ParseDockerInfo(std::string_view body) {
   for (const std::string& option : options) {
     // With a remapping of its own it has "name=userns", or "name=userns,..." one day.
     if (option == "name=userns" || option.starts_with("name=userns,")) info.remaps_users = true;
+    if (option == "name=rootless") info.rootless = true;
   }
   TIDEMILL_TRY(info.cdi_folders, WordsOf(fields, "CDISpecDirs"));
   TIDEMILL_TRY(info.runtimes, NamesIn(fields, "Runtimes"));

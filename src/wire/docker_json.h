@@ -23,6 +23,7 @@ Result<DockerVersion> ParseDockerVersion(std::string_view body);
 
 struct DockerInfo {
   bool remaps_users = false;  // the root of its containers is nobody on the machine
+  bool rootless = false;      // the root of its containers is the person who runs it
   // Where it reads CDI specs, if it knows them (Docker 25 and newer) and is allowed to.
   std::vector<std::string> cdi_folders = {};
   std::vector<std::string> runtimes = {};  // by name, as they are registered with it

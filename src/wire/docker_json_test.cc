@@ -244,10 +244,10 @@ TEST(DockerJson, ReadsAndWritesANetwork) {
 TEST(DockerJson, ReadsWhatAnEngineCanDo) {
   auto info = ParseDockerInfo(R"({"SecurityOptions":["name=seccomp,profile=default"]})");
   ASSERT_TRUE(info);
-  EXPECT_FALSE(info->remaps_users);
+  EXPECT_FALSE(info->remaps_users || info->rootless);
   info = ParseDockerInfo(R"({"SecurityOptions":["name=userns","name=rootless"]})");
   ASSERT_TRUE(info);
-  EXPECT_TRUE(info->remaps_users);
+  EXPECT_TRUE(info->remaps_users && info->rootless);
   EXPECT_TRUE(ParseDockerInfo("{}"));
   EXPECT_FALSE(ParseDockerInfo(R"({"SecurityOptions":"name=userns"})"));
 }

@@ -108,6 +108,15 @@ std::string FormatBuiltImage(const BuiltImage& built) {
   return out.append("}");
 }
 
+std::string FormatJupyterPlace(const JupyterPlace& place) {
+  std::string out = "{";
+  json::AppendText(out, "url", place.url);
+  json::AppendNumber(out, "port", place.port);
+  json::AppendText(out, "token", place.token);
+  json::AppendText(out, "image", place.image);
+  return out.append("}");
+}
+
 Result<Environment> ParseEnvironment(std::string_view text) {
   TIDEMILL_TRY(const json::Value value, json::Parse(text));
   const json::Path path;

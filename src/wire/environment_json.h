@@ -31,6 +31,15 @@ struct BuiltImage {
 };
 std::string FormatBuiltImage(const BuiltImage& built);
 
+// Where `tidemill env jupyter` listens.
+struct JupyterPlace {
+  std::string url;  // with the token
+  int port = 0;
+  std::string token;
+  std::string image;
+};
+std::string FormatJupyterPlace(const JupyterPlace& place);
+
 // The newest that frameworks have wheels for, as a rule.
 inline constexpr const char* kUsualPython = "3.11";
 
