@@ -31,10 +31,10 @@
 #include "cloud/registry_role.h"
 #include "cloud/world.h"
 #include "cmd/agent_devices.h"
+#include "cmd/agent_engine.h"
 #include "cmd/agent_flags.h"
+#include "cmd/agent_once.h"
 #include "data/mover/data_thread.h"
-#include "engine/docker/docker_engine.h"
-#include "engine/process/process_engine.h"
 #include "net/asio_loop.h"
 #include "net/http.h"
 #include "net/thread_pool.h"
@@ -65,24 +65,6 @@ PutObject PutInto(ObjectStores& objects, Loop& loop) {
     loop.After(Duration{},
                [done = std::move(done), error = place.error()] { done(tl::unexpected(error)); });
   };
-}
-
-std::unique_ptr<Engine> MakeEngine(const AgentFlags& flags, AsioLoop& loop,
-                                   const StateFolder& folder, RegistryRoles& roles) {
-  if (flags.engine == "process") {
-    return std::make_unique<ProcessEngine>(
-        loop, ProcessEngineOptions{.state_folder = folder.engine(), .init_path = InitPath(flags)});
-  }
-  const RegistryRole role = [&roles](const std::string& host, auto done) {
-    roles.LoginFor(host, std::move(done));
-  };
-  return std::make_unique<DockerEngine>(
-      loop, DockerEngineOptions{.socket_path = flags.docker_socket,
-                                .state_folder = folder.engine(),
-                                .init_path = InitPath(flags),
-                                .agent_id = folder.id(),
-                                .cdi_folders = flags.devices.cdi_folders(),
-                                .registry_role = role});
 }
 
 // Says once, when the agent has joined and its engine is up, that it takes work.
@@ -297,11 +279,14 @@ int Main(int argc, char** argv) {
       "SIGTERM ends what runs and gives it back. SIGUSR1 leaves it running, for the agent that is\n"
       "started next on the same state folder to take over: an upgrade.\n");
   AddFlags(app, flags);
+  OnceFlags once_flags;
+  const CLI::App* const once = AddOnce(app, once_flags);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? kDone : kWrongUse;
   }
+  if (once->parsed()) return OnceRun(flags, once_flags).Run();
   return Run(flags);
 }
 
