@@ -216,10 +216,11 @@ class World:
         """One for each operation, because some end it."""
         headers = {"Tidemill-Project": project}
         self.put_secret(project, "KEY")
-        blob = f"getBlob-{project}".encode()
-        path = f"/v1/blobs/{hashlib.sha256(blob).hexdigest()}"
         raw = {"Content-Type": "application/octet-stream"}
-        self.client.ok("PUT", path, blob, headers={**headers, **raw})
+        for operation in ("getBlob", "readBlob"):
+            blob = f"{operation}-{project}".encode()
+            path = f"/v1/blobs/{hashlib.sha256(blob).hexdigest()}"
+            self.client.ok("PUT", path, blob, headers={**headers, **raw})
         jobs = {}
         paths = [key[1] for key in CONTRACT.operations if "/v1/jobs/{job}" in key[1]]
         for path in [*paths, "leased"]:

@@ -162,14 +162,18 @@ def test_a_blob_is_kept_under_its_hash(env):
     name = hashlib.sha256(code).hexdigest()
     path = f"/v1/blobs/{name}"
     assert keeper.call("GET", path).status == 404
+    assert keeper.call("GET", f"{path}/content").status == 404
     for _ in range(2):
         assert keeper.ok("PUT", path, code, headers=raw) == {"sha256": name, "bytes": 4000}
     assert keeper.ok("GET", path)["bytes"] == 4000
+    assert keeper.call("GET", f"{path}/content").body == code
     assert (env.folder / "objects/blobs/default" / name).read_bytes() == code
     # Not what its name says, no name, too long, of another type; and a server that keeps nothing.
     assert keeper.call("PUT", path, b"other", raw).status == 400
     assert keeper.call("GET", "/v1/blobs/x").status == 400
+    assert keeper.call("GET", "/v1/blobs/x/content").status == 400
     assert keeper.call("PUT", path, b"a" * (8 * 1024 * 1024 + 1), raw).status == 413
     assert keeper.call("PUT", path, code, JSON).status == 415
     assert client.call("GET", path).status == 409
+    assert client.call("GET", f"{path}/content").status == 409
     assert client.call("PUT", path, code, raw).status == 409

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // /v1/blobs: what people upload beside their jobs, under the SHA-256 of its bytes.
+#include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "base/digest.h"
@@ -32,17 +34,41 @@ Error StoreError(Log& log, const Error& error) {
           "the server's object store does not take it now"};
 }
 
+Error AbsentOr(Log& log, const Error& error) {
+  if (error.code == Code::kNotFound) return {Code::kNotFound, "no such blob"};
+  return StoreError(log, error);
+}
+
 void Get(ApiState& state, Call call) {
   const auto place = PlaceOf(state, call);
   if (!place) return call.respond(ProblemAnswer(place.error()));
   place->store->Head(place->key, [&state, name = call.names[0], respond = std::move(call.respond)](
                                      const Result<ObjectInfo>& got) {
     if (got) return respond(JsonAnswer(FormatBlob({name, got->size_bytes})));
-    if (got.error().code == Code::kNotFound) {
-      return respond(ProblemAnswer(Error{Code::kNotFound, "no such blob"}));
-    }
-    respond(ProblemAnswer(StoreError(state.log, got.error())));
+    respond(ProblemAnswer(AbsentOr(state.log, got.error())));
   });
+}
+
+void Read(ApiState& state, Call call) {
+  const auto place = PlaceOf(state, call);
+  if (!place) return call.respond(ProblemAnswer(place.error()));
+  const auto bytes = std::make_shared<std::string>();
+  const auto on_piece = [bytes](std::string_view piece) -> Result<void> {
+    if (bytes->size() + piece.size() > limits::kPartBytes) {
+      return Fail(Code::kInternal, "it is larger than anything that is taken");
+    }
+    bytes->append(piece);
+    return {};
+  };
+  place->store->Get(
+      place->key, {}, on_piece,
+      [&state, bytes, respond = std::move(call.respond)](const Result<ObjectInfo>& got) {
+        if (!got) return respond(ProblemAnswer(AbsentOr(state.log, got.error())));
+        HttpResponse response;
+        response.content_type = "application/octet-stream";
+        response.body = std::move(*bytes);
+        respond(std::move(response));
+      });
 }
 
 void Put(ApiState& state, Call call) {
@@ -67,6 +93,8 @@ void Put(ApiState& state, Call call) {
 void AddBlobRoutes(Router& router, ApiState& state) {
   router.Get("/v1/blobs/{sha256}", Needs::kSubmitter,
              [&state](Call call) { Get(state, std::move(call)); });
+  router.Get("/v1/blobs/{sha256}/content", Needs::kSubmitter,
+             [&state](Call call) { Read(state, std::move(call)); });
   router.Put("/v1/blobs/{sha256}", Needs::kSubmitter, {.raw_bytes = limits::kPartBytes},
              [&state](Call call) { Put(state, std::move(call)); });
 }
