@@ -29,7 +29,8 @@ constexpr std::uint64_t kTailBytes = 64 << 10;
 struct Steps {
   std::vector<char*> words;
   int log = -1;
-  int nothing = -1;
+  int input = -1;
+  int output = -1;
   int report = -1;  // takes errno if the program cannot be run; closed by its success
   pid_t parent = 0;
   int signal_if_we_die = 0;
@@ -48,7 +49,7 @@ struct Steps {
   sigemptyset(&none);
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
   for (const int number : {SIGINT, SIGTERM, SIGCHLD, SIGPIPE, SIGHUP}) ::signal(number, SIG_DFL);
-  if (::dup2(steps.nothing, 0) < 0 || ::dup2(steps.log, 1) < 0 || ::dup2(steps.log, 2) < 0) {
+  if (::dup2(steps.input, 0) < 0 || ::dup2(steps.output, 1) < 0 || ::dup2(steps.log, 2) < 0) {
     give_up();
   }
   if (steps.account != nullptr) {
@@ -104,7 +105,8 @@ Result<Child> Child::Start(const ChildPlan& plan) {
   for (std::string& word : words) steps.words.push_back(word.data());
   steps.words.push_back(nullptr);
   steps.log = log.fd;
-  steps.nothing = nothing.fd;
+  steps.input = plan.input < 0 ? nothing.fd : plan.input;
+  steps.output = plan.output < 0 ? log.fd : plan.output;
   steps.report = writer.fd;
   steps.parent = ::getpid();
   steps.signal_if_we_die = plan.signal_if_we_die;

@@ -22,6 +22,8 @@ struct Account {
 struct ChildPlan {
   std::vector<std::string> command = {};  // the first is the program's path
   std::filesystem::path log = {};         // standard output and error are appended to it
+  int input = -1;                         // its standard input; -1: it reads nothing
+  int output = -1;                        // its standard output; -1: the log
   int signal_if_we_die = 15;  // the kernel sends it when this process dies, however it does
   std::optional<Account> account = {};  // none: as we run
   std::filesystem::path folder = "/";   // in which it runs: one that the account may enter

@@ -76,8 +76,10 @@ Result<ProgramEnd> RunProgram(const ProgramPlan& plan) {
   const Fd reader(pipe[0]);
   Fd writer(pipe[1]);
   SpawnFiles files;
-  files.Use(input.get(), STDIN_FILENO);
-  files.Use(plan.keeps ? writer.get() : STDERR_FILENO, STDOUT_FILENO);
+  if (!plan.is_interactive) {
+    files.Use(input.get(), STDIN_FILENO);
+    files.Use(plan.keeps ? writer.get() : STDERR_FILENO, STDOUT_FILENO);
+  }
   std::vector<std::string> words = plan.words;
   const std::vector<char*> arguments = Pointers(words);
   pid_t child = 0;

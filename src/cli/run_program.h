@@ -14,6 +14,7 @@ struct ProgramPlan {
   std::string input = {};          // a file; empty: it reads nothing
   // What becomes of what it prints: kept, or shown on our standard error. Its errors are shown.
   bool keeps = false;
+  bool is_interactive = false;  // it has our terminal as it is; nothing is kept then
 };
 
 struct ProgramEnd {

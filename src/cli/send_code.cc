@@ -30,15 +30,14 @@ std::string LeftOut(const PackedFolder& packed) {
   return more > 0 ? text + " and " + Thousands(more) + " more" : text;
 }
 
-Result<std::string> PackHere(const Context& context, const std::string& code,
+Result<std::string> PackHere(const Console& console, const std::string& code,
                              const std::string& spec_file) {
   const std::filesystem::path beside = std::filesystem::path(spec_file).parent_path();
   const std::string folder = (beside / code).lexically_normal().string();
   TIDEMILL_TRY(PackedFolder packed, PackFolder(folder.empty() ? "." : folder));
-  Note(context.console, "code " + code + ": " + CountOf(packed.files, "file") + ", " +
-                            BytesText(packed.file_bytes) + ", packed " +
-                            BytesText(static_cast<std::int64_t>(packed.bytes.size())) +
-                            LeftOut(packed));
+  Note(console, "code " + code + ": " + CountOf(packed.files, "file") + ", " +
+                    BytesText(packed.file_bytes) + ", packed " +
+                    BytesText(static_cast<std::int64_t>(packed.bytes.size())) + LeftOut(packed));
   return std::move(packed.bytes);
 }
 
@@ -60,11 +59,16 @@ Result<std::string> ReadWhole(Stores& stores, const std::string& url) {
 
 }  // namespace
 
+Result<std::string> PackCode(const Console& console, const MakeStores& stores,
+                             const std::string& code, const std::string& spec_file) {
+  return IsStoreUrl(code) ? ReadWhole(stores(), code) : PackHere(console, code, spec_file);
+}
+
 tl::expected<std::string, CodeFault> SendCode(const Context& context, const MakeStores& stores,
                                               const std::string& code,
                                               const std::string& spec_file) {
   if (!BlobNameOf(code).empty()) return code;
-  auto packed = IsStoreUrl(code) ? ReadWhole(stores(), code) : PackHere(context, code, spec_file);
+  auto packed = PackCode(context.console, stores, code, spec_file);
   if (!packed) return tl::unexpected(CodeFault{packed.error(), false});
   const std::string sha256 = Hex(Sha256(*packed));
   const std::string target = "/v1/blobs/" + sha256;

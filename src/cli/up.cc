@@ -2,9 +2,7 @@
 #include "cli/up.h"
 
 #include <signal.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -19,6 +17,7 @@
 #include "base/random.h"
 #include "cli/client.h"
 #include "cli/contexts.h"
+#include "cli/docker_socket.h"
 #include "cli/format.h"
 #include "cli/locate.h"
 #include "cli/supervisor.h"
@@ -113,19 +112,9 @@ class Upper {
   }
 
   bool CheckDocker() {
-    socket_ = "/var/run/docker.sock";
-    const std::string host = around_.Env("DOCKER_HOST").value_or("");
-    if (host.starts_with("unix://")) socket_ = host.substr(7);
-    sockaddr_un address{};
-    address.sun_family = AF_UNIX;
-    if (socket_.size() >= sizeof address.sun_path) return Fault("DOCKER_HOST is too long");
-    socket_.copy(address.sun_path, socket_.size());
-    const int fd = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    const bool reached =
-        fd >= 0 && ::connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0;
-    const std::string why = std::strerror(errno);
-    if (fd >= 0) ::close(fd);
-    if (reached) return true;
+    socket_ = DockerSocket(around_);
+    const std::string why = WhyNotReached(socket_);
+    if (why.empty()) return true;
     return Fault("cannot reach Docker at " + socket_ + ": " + why,
                  "Start Docker (or join its group: sudo usermod -aG docker $USER), or run items "
                  "without\ncontainers:  tidemill up --engine process");

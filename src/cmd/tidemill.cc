@@ -43,6 +43,7 @@
 #include "cmd/bucket_command.h"
 #include "cmd/command_list.h"
 #include "cmd/env_commands.h"
+#include "cmd/item_commands.h"
 #include "cmd/plan_commands.h"
 #include "cmd/settings_commands.h"
 #include "cmd/simulate_command.h"
@@ -157,6 +158,7 @@ class CommandLine {
     app_.footer("Example:\n  tidemill up\n  tidemill submit --example hello --watch\n");
     AddUp();
     env_.emplace(list_);
+    item_.emplace(list_);
     AddSubmit();
     bucket_.emplace(list_);
     AddReads();
@@ -401,6 +403,7 @@ class CommandLine {
   CLI::App app_{"Runs a great many independent items in your container images.", "tidemill"};
   CommandList list_{app_, flags_.common};
   std::optional<EnvCommands> env_;
+  std::optional<ItemCommands> item_;
   std::optional<BucketCommand> bucket_;
   std::optional<PlanCommands> plan_;
   std::optional<SimulateCommand> simulate_;
