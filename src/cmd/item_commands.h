@@ -32,12 +32,12 @@ class ItemCommands {
         ->option_text("FOLDER");
     command
         ->add_option("--secret", flags.secrets,
-                     "A secret's value; else the variable of that name; may be repeated")
+                     "A secret; else the variable of that name; may be repeated")
         ->option_text("NAME=FILE")
         ->allow_extra_args(false);
     command
         ->add_option("--volume", flags.volumes,
-                     "A folder of this machine for a volume that the job mounts; may be repeated")
+                     "A folder here for a volume of the job; may be repeated")
         ->option_text("NAME=FOLDER")
         ->allow_extra_args(false);
     command->add_option("--engine", flags.engine, "What runs it; process means without a container")
@@ -45,7 +45,7 @@ class ItemCommands {
         ->check(CLI::IsMember({"docker", "process"}));
     command
         ->add_option("--device", flags.devices,
-                     "A device of this machine, beside those of its CDI specs; may be repeated")
+                     "A device, beside those of CDI specs; may be repeated")
         ->option_text("KIND=PATH")
         ->allow_extra_args(false);
     command->add_flag("--shell", flags.shell, "A terminal in its place, in its container")
@@ -95,13 +95,11 @@ class ItemCommands {
         ->required()
         ->option_text(" ")
         ->check(CLI::Range(std::int64_t{0}, limits::kItemsPerJob - 1));
-    replay
-        ->add_option("--memory", replay_.memory,
-                     "What it may use; else as much as its last attempt had")
+    replay->add_option("--memory", replay_.memory, "What it may use; else as its last attempt had")
         ->option_text("SIZE");
     replay
         ->add_option("--code", replay_.code,
-                     "The job's code, as a folder here; else the server is asked for it")
+                     "The job's code, as a folder here; else the server is asked")
         ->option_text("FOLDER");
     AddHere(replay, replay_.here);
   }
