@@ -35,10 +35,12 @@ def start_as_the_unit_says(machine):
     words.remove("$TIDEMILL_SERVER_FLAGS")
     settings = machine.read("/etc/tidemill/server.env")
     database = re.search("^TIDEMILL_DATABASE=(.*)$", settings, re.MULTILINE)[1]
-    command = f"runuser -u tidemill -- {' '.join(words)} > /var/log/tidemill 2>&1 &"
+    # The log is there before anybody reads it: what runs beside makes it when its turn comes.
+    command = f": > /var/log/tidemill; runuser -u tidemill -- {' '.join(words)}"
+    command += " >> /var/log/tidemill 2>&1 &"
     machine.run("ip", "address", "add", f"{ADDRESS}/32", "dev", "lo").check_returncode()
     machine.run("sh", "-c", command, TIDEMILL_DATABASE=database).check_returncode()
-    until = time.monotonic() + 30
+    until = time.monotonic() + 120
     while "server.listening" not in machine.read("/var/log/tidemill"):
         assert time.monotonic() < until, machine.read("/var/log/tidemill")
         time.sleep(0.1)
