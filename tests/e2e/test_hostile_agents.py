@@ -49,7 +49,7 @@ def make_old(env: Env, agent: Agent) -> None:
 
 @pytest.fixture
 def scene(env: Env) -> Scene:
-    scene = Scene(Client(env.server("--session-seconds", "600")))
+    scene = Scene(Client(env.server("--session-seconds", "3600")))
     scene.turn_over(lambda agent: make_old(env, agent))
     return scene
 
