@@ -31,7 +31,7 @@ PAGE = {"Tidemill-Request": "1"}
 
 @pytest.fixture
 def client(env: Env) -> Client:
-    return Client(env.server("--session-seconds", "600", *env.objects_flags))
+    return Client(env.server("--session-seconds", "3600", *env.objects_flags))
 
 
 def success_of(operation: str) -> List[int]:
