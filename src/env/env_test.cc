@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "env/dockerfile.h"
+#include "env/jupyter.h"
 #include "env/lock.h"
 
 namespace tidemill {
@@ -100,6 +101,23 @@ TEST(Dockerfile, CodeAndDriverAreThereIfTheyAreMeant) {
   EXPECT_EQ(BaseImage(films), "python:3.11-slim");
   films.base = "debian:12";
   EXPECT_EQ(BaseImage(films), "debian:12");
+}
+
+TEST(Jupyter, IsAddedBehindAllElseAndChangesNothingOfIt) {
+  const std::string layer = JupyterLayer();
+  EXPECT_EQ(layer.find("FROM"), std::string::npos);
+  const std::size_t listed = layer.find("pip list");
+  const std::size_t installed = layer.find("--constraint /tmp/pins.txt jupyterlab");
+  ASSERT_NE(installed, std::string::npos);
+  EXPECT_LT(listed, installed);
+}
+
+TEST(Jupyter, IsToldItsFolderAndNoToken) {
+  std::string all;
+  for (const std::string& word : JupyterWords("/work")) all += word + "\n";
+  EXPECT_NE(all.find("--ServerApp.root_dir=/work\n"), std::string::npos);
+  EXPECT_NE(all.find("--ServerApp.allow_remote_access=False\n"), std::string::npos);
+  EXPECT_EQ(all.find("token"), std::string::npos) << "arguments are seen by everybody";
 }
 
 }  // namespace

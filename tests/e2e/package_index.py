@@ -7,13 +7,10 @@ import base64
 import hashlib
 import http.server
 import io
-import os
 import pathlib
 import re
 import threading
 import zipfile
-
-from env import ROOT
 
 
 def wheel(name: str, version: str, requires: tuple[str, ...] = ()) -> tuple[str, bytes]:
@@ -36,13 +33,6 @@ def wheel(name: str, version: str, requires: tuple[str, ...] = ()) -> tuple[str,
         for path, text in files.items():
             archive.writestr(zipfile.ZipInfo(path), text)
     return f"{name}-{version}-py3-none-any.whl", out.getvalue()
-
-
-def kept_wheel(name: str) -> pathlib.Path:
-    """One of those in image_wheels.txt, which the gate has downloaded."""
-    folder = pathlib.Path(os.environ.get("TIDEMILL_WHEELS", ROOT / "build" / "wheels"))
-    (found,) = folder.glob(f"{name}-*.whl")
-    return found
 
 
 class PackageIndex:
@@ -75,10 +65,10 @@ class PackageIndex:
         file, body = wheel(name, version, requires)
         self._files.setdefault(name, {})[file] = body
 
-    def add(self, wheel: pathlib.Path) -> None:
-        """A package that others have made."""
-        name = re.sub("[-_.]+", "-", wheel.name.split("-")[0]).lower()
-        self._files.setdefault(name, {})[wheel.name] = wheel.read_bytes()
+    def publish_file(self, path: pathlib.Path) -> None:
+        """A package that somebody else has made."""
+        name = re.sub("[-_.]+", "-", path.name.split("-")[0]).lower()
+        self._files.setdefault(name, {})[path.name] = path.read_bytes()
 
     def end(self) -> None:
         self._server.shutdown()

@@ -18,6 +18,8 @@ COMMANDS += ["context", "context list", "context use", "context rm"]
 COMMANDS += ["token", "token create", "token list", "token revoke"]
 COMMANDS += ["secret", "secret set", "secret list", "secret rm"]
 COMMANDS += ["pool", "pool list", "pool set", "project", "project list", "project set"]
+COMMANDS += ["env", "env init", "env build", "env push", "env run", "env shell", "env jupyter"]
+COMMANDS += ["env test"]
 COMMANDS += ["apply", "queues", "pools", "spec", "spec put", "spec list", "spec show", "spec rm"]
 
 

@@ -6,13 +6,14 @@ import subprocess
 import tarfile
 import time
 
+import image_wheels
 import pytest
 import test_images
 from agents import submit
 from cli import Cli
 from conda_channel import PLACEHOLDER, CondaChannel
 from load import items_of, wait_for_end
-from package_index import PackageIndex, kept_wheel
+from package_index import PackageIndex
 
 MAIN = """\
 import json, sys
@@ -245,7 +246,7 @@ def channel():
 @pytest.fixture
 def conda(tidemill, folder, index, channel, docker):
     """A folder with an environment of conda's, and all that it needs on loopback."""
-    index.add(kept_wheel("py_rattler"))
+    index.publish_file(*image_wheels.wheels("py_rattler"))
     tidemill.env["CONDA_CHANNEL_ALIAS"] = channel.alias
     (folder / "environment.yml").write_text(ENVIRONMENT)
     (folder / "requirements.txt").write_text("never-asked-for\n")

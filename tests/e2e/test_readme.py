@@ -15,10 +15,11 @@ import subprocess
 import tempfile
 import time
 
+import image_wheels
 import pytest
 import test_images
 from env import ROOT, alive, binaries, ends_with_us, wait_until
-from package_index import PackageIndex, kept_wheel
+from package_index import PackageIndex
 
 FENCE = re.compile(r"^```sh\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 PROGRAMS = ("tidemill", "tidemill-server", "tidemill-agent", "tidemill-init")
@@ -125,7 +126,7 @@ def test_from_nothing_to_the_results_of_a_thousand_items(docker):
     bridge = json.loads(test_images.call(docker.socket, "GET", "/networks/bridge"))
     subnet = ipaddress.ip_network(bridge["IPAM"]["Config"][0]["Subnet"])
     index = PackageIndex(str(next(subnet.hosts())))  # this machine, as containers see it
-    index.add(kept_wheel("ephem"))
+    index.publish_file(*image_wheels.wheels("ephem"))
     user = User(docker)
     user.env["PIP_INDEX_URL"], user.env["PIP_TRUSTED_HOST"] = index.url, index.host
     try:
