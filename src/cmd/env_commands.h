@@ -52,7 +52,7 @@ class EnvCommands {
     init->add_option("--name", flags_.name, "What the image is called; else as the folder")
         ->option_text("NAME");
     init->add_option("--from", flags_.from,
-                     "environment.yml, requirements.txt, pyproject.toml, Pipfile or Dockerfile")
+                     "environment.yml, requirements.txt, pyproject.toml, Pipfile, Dockerfile")
         ->option_text("FILE");
     init->add_flag("--gpu", flags_.gpu, "For machines with GPUs")->option_text(" ");
   }

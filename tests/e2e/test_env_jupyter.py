@@ -6,7 +6,7 @@ import os
 import signal
 import socket
 
-import jupyter_wheels
+import image_wheels
 import pytest
 from cli import read_until
 from env import wait_until
@@ -52,7 +52,7 @@ def network(docker, field):
 
 
 def test_a_notebook_in_the_image(person, docker, folder, index, jupyter):  # noqa: F811
-    for path in jupyter_wheels.wheels():
+    for path in image_wheels.wheels():
         index.publish_file(path)
     (folder / "requirements.txt").write_text("greet\n")
     init(person, docker)
