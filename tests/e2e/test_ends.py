@@ -105,7 +105,9 @@ def small_disk(env):
 # What an item does on m1 alone, with how much it writes there.
 FILLS = {
     "a stranger": "true",
-    "logs": "busybox head -c 60800000 /dev/urandom",
+    # What the machine is too slow to keep of so much at once comes after it.
+    "logs": "busybox head -c 60800000 /dev/urandom"
+    "; while sleep 1; do busybox head -c 500000 /dev/urandom; done",
     "scratch": "busybox dd if=/dev/zero of=$TIDEMILL_SCRATCH/f bs=1M count=58",
 }
 
