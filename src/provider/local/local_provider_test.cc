@@ -157,6 +157,7 @@ TEST_F(LocalProviderTest, TwoWhoMakeTheSameAtOnceMakeEachOnce) {
 
 // Dies with -9 as soon as it has made one.
 TEST_F(LocalProviderTest, AMachineOutlivesAServerThatIsKilled) {
+  world_->EndThreads();
   const pid_t server = fork();
   if (server == 0) {
     auto folder = PoolFolder::Open(world_->options, pool_, true);
@@ -166,6 +167,7 @@ TEST_F(LocalProviderTest, AMachineOutlivesAServerThatIsKilled) {
   int status = 0;
   ASSERT_EQ(waitpid(server, &status, 0), server);
   ASSERT_TRUE(WIFSIGNALED(status));
+  world_->Restart();
   world_->WaitForLog(pool_, "spot-1", "begin");
   ASSERT_EQ(List().size(), 1U);
   EXPECT_FALSE(List()[0].ended);

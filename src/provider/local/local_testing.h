@@ -81,7 +81,14 @@ class LocalWorld : public ProviderWorld {
 
   Provider& provider() override { return *provider_; }
   std::unique_ptr<LocalProvider> Another() {
-    return std::make_unique<LocalProvider>(loop, threads_, options);
+    if (threads_ == nullptr) threads_ = std::make_unique<ThreadPool>(loop, 4);
+    return std::make_unique<LocalProvider>(loop, *threads_, options);
+  }
+  // Until the next Restart: a child that is forked now does not wait for ever for what a thread
+  // held that it does not have.
+  void EndThreads() {
+    provider_.reset();
+    threads_.reset();
   }
   void Restart() override { provider_ = Another(); }
 
@@ -133,7 +140,7 @@ class LocalWorld : public ProviderWorld {
 
   fs::path root_;
   std::atomic<std::int64_t> ahead_ = 0;
-  ThreadPool threads_{loop, 4};
+  std::unique_ptr<ThreadPool> threads_;
   std::unique_ptr<LocalProvider> provider_;
 };
 
