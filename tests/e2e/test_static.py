@@ -140,7 +140,8 @@ def test_the_server_reaches_its_database_from_there(database, empty_root):
         port = empty_root / "port"
         wait_until("the server's port", lambda: port.exists() and port.read_text().strip())
         encrypted = "select bool_and(ssl) from pg_stat_ssl where pid <> pg_backend_pid()"
-        assert cluster.sql(encrypted) == "t"
+        # Empty: it has no connection at this moment.
+        assert wait_until("its connections", lambda: cluster.sql(encrypted)) == "t"
         url = f"http://127.0.0.1:{port.read_text().strip()}"
         token = (empty_root / "token").read_text().strip()
         done = run(empty_root, "tidemill", "jobs", "--server", url, "--json", token=token)
