@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/byte_stream.h"
 #include "base/result.h"
 
 namespace tidemill {
@@ -47,6 +48,9 @@ struct HttpResponse {
   std::string content_type = {};  // empty: no Content-Type is sent
   std::string body = {};
   HttpFields headers = {};  // without those that belong to the connection or the length of the body
+  // Of a 101, which only a request gets that WantsStream: takes the connection over, on the loop
+  // thread and not from inside of the answer. Never called if the client is gone by then.
+  std::function<void(std::unique_ptr<ByteStream>)> on_stream = {};
 };
 
 // A request as a client gives it.

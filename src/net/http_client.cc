@@ -7,6 +7,7 @@
 #include "base/check.h"
 #include "net/http_connection.h"
 #include "net/http_format.h"
+#include "net/http_stream.h"
 
 namespace tidemill {
 namespace {
@@ -59,6 +60,29 @@ void HttpClient::Impl::OpenFor(std::shared_ptr<HttpPending> pending) {
   connections.back()->Open(std::move(pending));
 }
 
+std::shared_ptr<HttpPending> HttpClient::Impl::Begin(HttpCall call, HttpPending::Done done) {
+  const auto pending = std::make_shared<HttpPending>();
+  pending->call = std::move(call);
+  pending->done = std::move(done);
+  calls.insert(pending);
+  auto checked = CheckCall(pending->call);
+  if (!checked) {
+    FailSoon(pending, std::move(checked).error());
+    return nullptr;
+  }
+  pending->out.head = FormatHead(pending->call, origin);
+  pending->out.body = std::move(pending->call.body);
+  pending->timer = loop.After(pending->call.timeout, [this, pending] { OnTimeout(pending); });
+  return pending;
+}
+
+void HttpClient::Impl::FailSoon(const std::shared_ptr<HttpPending>& pending, Error error) {
+  loop.Cancel(pending->timer);
+  pending->timer = loop.After(Duration::zero(), [this, pending, error = std::move(error)] {
+    Finish(pending, tl::unexpected<Error>(error));
+  });
+}
+
 void HttpClient::Impl::OnEnded(HttpConnection& connection, std::shared_ptr<HttpPending> pending,
                                Error error) {
   Remove(connection);
@@ -79,7 +103,7 @@ void HttpClient::Impl::OnStale(HttpConnection& connection, std::shared_ptr<HttpP
 }
 
 void HttpClient::Impl::OnAnswer(HttpConnection& connection, std::shared_ptr<HttpPending> pending,
-                                HttpResponse answer) {
+                                HttpClient::Upgraded answer) {
   if (connection.idle()) {
     ArmIdleTimer();
   } else {
@@ -103,15 +127,17 @@ void HttpClient::Impl::OnTimeout(const std::shared_ptr<HttpPending>& pending) {
 }
 
 void HttpClient::Impl::Finish(const std::shared_ptr<HttpPending>& pending,
-                              Result<HttpResponse> result) {
-  const HttpClient::Done done = std::move(pending->done);
+                              Result<HttpClient::Upgraded> result) {
+  const HttpPending::Done done = std::move(pending->done);
   loop.Cancel(pending->timer);
   calls.erase(pending);
   done(std::move(result));
 }
 
 void HttpClient::Impl::Remove(HttpConnection& connection) {
-  std::erase_if(connections, [&connection](const auto& each) { return each.get() == &connection; });
+  const auto is_it = [&connection](const auto& each) { return each.get() == &connection; };
+  std::erase_if(connections, is_it);
+  std::erase_if(upgrading, is_it);
 }
 
 void HttpClient::Impl::ArmIdleTimer() {
@@ -137,32 +163,34 @@ HttpClient::HttpClient(AsioLoop& loop, Origin origin, HttpClientOptions options)
 HttpClient::~HttpClient() {
   impl_->loop.Cancel(impl_->idle_timer);
   for (const auto& connection : impl_->connections) connection->Close();
+  for (const auto& connection : impl_->upgrading) connection->Close();
   for (const auto& pending : impl_->calls) impl_->loop.Cancel(pending->timer);
 }
 
 void HttpClient::Send(HttpCall call, Done done) {
-  const auto pending = std::make_shared<HttpPending>();
-  pending->call = std::move(call);
-  pending->done = std::move(done);
-  impl_->calls.insert(pending);
-  Impl* const impl = impl_.get();
-  const auto fail_soon = [&](Error error) {
-    impl->loop.Cancel(pending->timer);
-    pending->timer = impl->loop.After(Duration::zero(), [impl, pending, error = std::move(error)] {
-      impl->Finish(pending, tl::unexpected<Error>(error));
-    });
-  };
-  auto checked = CheckCall(pending->call);
-  if (!checked) return fail_soon(std::move(checked).error());
-  pending->out.head = FormatHead(pending->call, impl->origin);
-  pending->out.body = std::move(pending->call.body);
-  pending->timer =
-      impl->loop.After(pending->call.timeout, [impl, pending] { impl->OnTimeout(pending); });
-  impl->queue.push_back(pending);
-  impl->Pump();
-  if (impl->queue.size() <= impl->options.max_queued) return;
-  impl->queue.pop_back();
-  fail_soon(Error{Code::kExhausted, "too many calls wait for a connection"});
+  const auto pending =
+      impl_->Begin(std::move(call), [done = std::move(done)](Result<Upgraded> got) {
+        got ? done(std::move(got->answer)) : done(tl::unexpected<Error>(std::move(got).error()));
+      });
+  if (!pending) return;
+  impl_->queue.push_back(pending);
+  impl_->Pump();
+  if (impl_->queue.size() <= impl_->options.max_queued) return;
+  impl_->queue.pop_back();
+  impl_->FailSoon(pending, {Code::kExhausted, "too many calls wait for a connection"});
+}
+
+void HttpClient::Upgrade(HttpCall call, std::function<void(Result<Upgraded>)> done) {
+  call.headers.emplace_back("Connection", "upgrade");
+  call.headers.emplace_back("Upgrade", kStreamProtocol);
+  const auto pending = impl_->Begin(std::move(call), std::move(done));
+  if (!pending) return;
+  if (impl_->upgrading.size() + *impl_->streams >= impl_->options.max_streams) {
+    return impl_->FailSoon(pending, {Code::kExhausted, "too many streams to one server"});
+  }
+  pending->is_upgrade = true;
+  impl_->upgrading.push_back(std::make_shared<HttpConnection>(*impl_));
+  impl_->upgrading.back()->Open(pending);
 }
 
 std::size_t HttpClient::connections() const { return impl_->connections.size(); }

@@ -20,6 +20,8 @@ struct HttpClientOptions {
   std::size_t max_connections = 4;
   // Calls that wait for a connection; one more is kExhausted.
   std::size_t max_queued = 1'000;
+  // Connections beside those, each a stream or about to become one; one more is kExhausted.
+  std::size_t max_streams = 64;
   std::size_t max_body_bytes = 64 << 20;  // of an answer
   std::size_t header_limit_bytes = 16 << 10;
   // Shorter than a server keeps them, so that few calls meet a connection that is just being
@@ -62,6 +64,17 @@ class HttpClient {
   // of this system are idempotent, which is what makes that right also when it was not so.
   void Send(HttpCall call, Done done);
 
+  // The same on a connection of its own, which is to become a stream: a 101 comes with one, any
+  // other answer without. The call's time ends with the answer, and is not sent twice. The stream
+  // outlives the client if it has to. kUnknown also: a 101 to another protocol. kExhausted: too
+  // many streams.
+  struct Upgraded {
+    HttpResponse answer;
+    std::unique_ptr<ByteStream> stream;
+  };
+  void Upgrade(HttpCall call, std::function<void(Result<Upgraded>)> done);
+
+  // Without those of Upgrade.
   std::size_t connections() const;
 
  private:

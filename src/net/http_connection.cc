@@ -8,6 +8,8 @@
 #include <boost/asio/post.hpp>
 
 #include "base/check.h"
+#include "net/http_stream.h"
+#include "net/transport_stream.h"
 
 namespace tidemill {
 
@@ -112,7 +114,9 @@ void HttpConnection::Write() {
   pending_->sent = true;
   parser_.emplace(
       ParserLimits{client_->options.header_limit_bytes, client_->options.max_body_bytes},
-      pending_->call.method == "HEAD");
+      pending_->is_upgrade              ? ParserAnswerTo::kUpgrade
+      : pending_->call.method == "HEAD" ? ParserAnswerTo::kHead
+                                        : ParserAnswerTo::kOther);
   writing_ = true;
   WriteMore();
   Wait();
@@ -186,6 +190,7 @@ void HttpConnection::Consume(std::string_view bytes) {
       unused_ = std::string(bytes.substr(fed.used));
       return Wait();
     case ParserStep::kDone:
+      if (parser_->status() == 101) return BecomeStream(std::string(bytes.substr(fed.used)));
       return Deliver(fed.used == bytes.size());
     case ParserStep::kHeader:
     case ParserStep::kBad:
@@ -216,7 +221,8 @@ void HttpConnection::OnEnd(Transport::Flow flow) {
 }
 
 void HttpConnection::Deliver(bool may_go_on) {
-  const bool keep = may_go_on && parser_->keep_alive() && !writing_ && !write_failed_;
+  const bool keep =
+      may_go_on && parser_->keep_alive() && !writing_ && !write_failed_ && !pending_->is_upgrade;
   HttpResponse answer = parser_->Take();
   parser_.reset();
   unused_ = std::string();
@@ -231,7 +237,25 @@ void HttpConnection::Deliver(bool may_go_on) {
   } else {
     Close();
   }
-  client->OnAnswer(*self, std::move(pending), std::move(answer));
+  client->OnAnswer(*self, std::move(pending), {std::move(answer), nullptr});
+}
+
+void HttpConnection::BecomeStream(std::string early) {
+  HttpClient::Upgraded got{parser_->Take(), nullptr};
+  if (!NamesStream(got.answer.headers)) return Break("the server changed to another protocol");
+  if (writing_ || write_failed_) return Break("the server did not wait for the whole request");
+  auto* const client = client_;
+  auto pending = std::move(pending_);
+  const auto self = shared_from_this();
+  boost::system::error_code ignored;
+  transport_.socket().cancel(ignored);  // our own waits
+  ++*client->streams;
+  const auto stream =
+      std::make_shared<TransportStream>(client->loop, std::move(transport_), std::move(early),
+                                        [streams = client->streams] { --*streams; });
+  got.stream = stream->Handle();
+  Close();
+  client->OnAnswer(*self, std::move(pending), std::move(got));
 }
 
 void HttpConnection::Break(std::string reason) {

@@ -2,7 +2,9 @@
 #pragma once
 // Private to net: includes asio.
 
+#include <cstddef>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -23,11 +25,14 @@ namespace tidemill {
 
 class HttpConnection;
 
-// A call from Send until `done`. Shared by the client and its timer.
+// A call from Send or Upgrade until `done`. Shared by the client and its timer.
 struct HttpPending {
+  using Done = std::function<void(Result<HttpClient::Upgraded>)>;
+
   HttpCall call;
   Outgoing out;  // the call's body is in it
-  HttpClient::Done done;
+  Done done;
+  bool is_upgrade = false;
   TimerId timer = TimerId::kNone;
   HttpConnection* connection = nullptr;  // none: it waits in the queue
   bool sent = false;                     // at least in part
@@ -37,6 +42,8 @@ struct HttpPending {
 // One connection of a client. Loop thread only.
 //
 //   connecting (with TLS: and its handshake) ──▶ busy ◀──▶ idle        any of them ──▶ closed
+//
+// One that becomes a stream gives its transport away, and is closed by that.
 //
 // Held by the client until it is closed, and by each asio operation under way.
 class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
@@ -75,6 +82,7 @@ class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
   // The server has ended the connection, in good order or not.
   void OnEnd(Transport::Flow flow);
   void Deliver(bool may_go_on);
+  void BecomeStream(std::string early);
   void Break(std::string reason);
   void BreakSoon(Error error);
   void End(Error error);
@@ -104,15 +112,19 @@ struct HttpClient::Impl {
   // Gives waiting calls to idle connections, or to new ones while there may be more.
   void Pump();
   void OpenFor(std::shared_ptr<HttpPending> pending);
+  // Null if it was malformed, and then fails soon.
+  std::shared_ptr<HttpPending> Begin(HttpCall call, HttpPending::Done done);
+  // Never from inside Send.
+  void FailSoon(const std::shared_ptr<HttpPending>& pending, Error error);
   // A connection ended; `pending` is what it carried, or null.
   void OnEnded(HttpConnection& connection, std::shared_ptr<HttpPending> pending, Error error);
   // May a call that got no answer be sent again?
   void OnStale(HttpConnection& connection, std::shared_ptr<HttpPending> pending);
   void OnAnswer(HttpConnection& connection, std::shared_ptr<HttpPending> pending,
-                HttpResponse answer);
+                HttpClient::Upgraded answer);
   void OnTimeout(const std::shared_ptr<HttpPending>& pending);
   // Last thing to do in any function: `done` may destroy the client.
-  void Finish(const std::shared_ptr<HttpPending>& pending, Result<HttpResponse> result);
+  void Finish(const std::shared_ptr<HttpPending>& pending, Result<HttpClient::Upgraded> result);
   void Remove(HttpConnection& connection);
   void ArmIdleTimer();
   void CloseIdle();
@@ -126,6 +138,9 @@ struct HttpClient::Impl {
   std::unordered_set<std::shared_ptr<HttpPending>> calls;  // all that are not done
   std::deque<std::shared_ptr<HttpPending>> queue;          // those of them without a connection
   std::vector<std::shared_ptr<HttpConnection>> connections;
+  std::vector<std::shared_ptr<HttpConnection>> upgrading;  // each carries one call and no other
+  // How many streams there are. Shared with them, because they may outlive the client.
+  const std::shared_ptr<std::size_t> streams = std::make_shared<std::size_t>(0);
   TimerId idle_timer = TimerId::kNone;
 };
 

@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "net/http_format.h"
 
+#include "net/http_stream.h"
+
 namespace tidemill {
 namespace {
 
 // What people read in their terminals; programs look at the number.
 std::string_view Reason(int status) {
   switch (status) {
+    case 101:
+      return "Switching Protocols";
     case 200:
       return "OK";
     case 201:
@@ -83,7 +87,7 @@ void AddFields(std::string& head, const HttpFields& fields, std::string_view con
 
 }  // namespace
 
-bool IsBodiless(int status) { return status == 204 || status == 304; }
+bool IsBodiless(int status) { return status == 101 || status == 204 || status == 304; }
 
 std::string FormatHead(const HttpResponse& response, std::string_view date,
                        Persistence persistence) {
@@ -98,6 +102,10 @@ std::string FormatHead(const HttpResponse& response, std::string_view date,
   }
   if (persistence == Persistence::kKeepAlive) AddField(head, "Connection", "keep-alive");
   if (persistence == Persistence::kClose) AddField(head, "Connection", "close");
+  if (persistence == Persistence::kStream) {
+    AddField(head, "Connection", "upgrade");
+    AddField(head, "Upgrade", kStreamProtocol);
+  }
   return head.append("\r\n");
 }
 

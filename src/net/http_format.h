@@ -10,7 +10,7 @@
 namespace tidemill {
 
 // How the connection goes on after a message.
-enum class Persistence { kDefault, kKeepAlive, kClose };
+enum class Persistence { kDefault, kKeepAlive, kClose, kStream };
 
 // True if an answer of this status has neither a body nor a length.
 bool IsBodiless(int status);

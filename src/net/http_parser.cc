@@ -163,21 +163,27 @@ int RequestParser::status() const { return impl_->status; }
 const std::string& RequestParser::detail() const { return impl_->detail; }
 
 struct ResponseParser::Impl {
-  Impl(ParserLimits l, bool head) : limits(l), to_head(head) { Begin(); }
+  Impl(ParserLimits l, ParserAnswerTo t) : limits(l), to(t) { Begin(); }
 
   void Begin() {
     feeder.emplace(limits);
-    if (to_head) feeder->parser().skip(true);
+    if (to == ParserAnswerTo::kHead) feeder->parser().skip(true);
+  }
+
+  // Whether the header that has come is one of those before the answer.
+  bool IsBefore() const {
+    const unsigned status = feeder->parser().get().result_int();
+    return status / 100 == 1 && !(status == 101 && to == ParserAnswerTo::kUpgrade);
   }
 
   const ParserLimits limits;
-  const bool to_head;
+  const ParserAnswerTo to;
   std::optional<Feeder<http::response_parser<http::string_body>>> feeder;
   std::string detail = "the connection ended in the middle of the answer";
 };
 
-ResponseParser::ResponseParser(ParserLimits limits, bool to_head)
-    : impl_(std::make_unique<Impl>(limits, to_head)) {}
+ResponseParser::ResponseParser(ParserLimits limits, ParserAnswerTo to)
+    : impl_(std::make_unique<Impl>(limits, to)) {}
 ResponseParser::~ResponseParser() = default;
 
 ParserFed ResponseParser::Feed(std::string_view bytes) {
@@ -188,7 +194,7 @@ ParserFed ResponseParser::Feed(std::string_view bytes) {
     used += fed.used;
     if (error) impl_->detail = DetailFor(error, impl_->limits);
     if (fed.step != ParserStep::kHeader) return {fed.step, used};
-    if (impl_->feeder->parser().get().result_int() / 100 == 1) impl_->Begin();
+    if (impl_->IsBefore()) impl_->Begin();
   }
 }
 
@@ -204,6 +210,10 @@ std::string ResponseParser::TakePiece() {
   auto& parser = impl_->feeder->parser();
   if (!parser.is_header_done() || parser.get().result_int() != 200) return {};
   return std::exchange(parser.get().body(), {});
+}
+
+int ResponseParser::status() const {
+  return static_cast<int>(impl_->feeder->parser().get().result_int());
 }
 
 bool ResponseParser::keep_alive() const { return impl_->feeder->parser().keep_alive(); }

@@ -56,11 +56,17 @@ class RequestParser {
   const std::unique_ptr<Impl> impl_;
 };
 
+// What an answer is to.
+enum class ParserAnswerTo {
+  kOther,
+  kHead,     // it has no body, whatever its header says
+  kUpgrade,  // it may be a 101
+};
+
 // One answer, after any 1xx, which it skips.
 class ResponseParser {
  public:
-  // The answer to HEAD has no body, whatever its header says.
-  ResponseParser(ParserLimits limits, bool to_head);
+  ResponseParser(ParserLimits limits, ParserAnswerTo to);
   ~ResponseParser();
 
   // Never kHeader.
@@ -71,6 +77,7 @@ class ResponseParser {
   // What has come of the body of a 200 since the last time; none of any other.
   std::string TakePiece();
 
+  int status() const;       // after kDone
   bool keep_alive() const;  // after kDone
   HttpResponse Take();      // after kDone, once
   const std::string& detail() const;

@@ -77,11 +77,13 @@ class HttpServer {
   std::uint16_t port() const;
 
   // For a graceful end: accepts nobody new, closes idle connections, and closes each other one
-  // after the answer that is under way. All is done when connections() is 0.
+  // after the answer that is under way. All is done when connections() is 0. One that has become a
+  // stream is a connection until its end, which is up to whoever has it.
   void StopAccepting();
   std::size_t connections() const;
 
-  // Drops everything at once. Neither the handler nor any on_gone is called from here on.
+  // Drops everything at once, streams too. Neither the handler, nor any on_gone, nor an event of a
+  // stream is called from here on.
   void Close();
 
  private:

@@ -9,6 +9,7 @@
 
 #include "base/check.h"
 #include "net/http_format.h"
+#include "net/http_stream.h"
 
 namespace tidemill {
 namespace {
@@ -65,7 +66,7 @@ void HttpSession::Wait() {
   waiting_ = true;
   transport_.WaitToRead([self = shared_from_this()](const boost::system::error_code& error) {
     self->waiting_ = false;
-    if (self->state_ == State::kClosed) return;
+    if (self->is_over()) return;
     if (error) return self->Close();
     self->OnReadable();
   });
@@ -76,7 +77,7 @@ void HttpSession::WaitToWrite() {
   waiting_to_write_ = true;
   transport_.WaitToWrite([self = shared_from_this()](const boost::system::error_code& error) {
     self->waiting_to_write_ = false;
-    if (self->state_ == State::kClosed) return;
+    if (self->is_over()) return;
     if (error) return self->Close();
     // Only an answer wants to write by itself; all others went on reading and TLS had to answer.
     self->state_ == State::kWriting ? self->WriteMore() : self->OnReadable();
@@ -206,6 +207,7 @@ void HttpSession::Dispatch() {
   is_http10_ = parser_->is_http10();
   is_head_ = parser_->is_head();
   HttpRequest request = parser_->Take();
+  wants_stream_ = !is_http10_ && WantsStream(request);
   parser_.reset();
   state_ = State::kHandling;
   deadline_ = TimePoint::max();
@@ -228,6 +230,9 @@ void HttpSession::Respond(HttpResponse response) {
       std::all_of(response.headers.begin(), response.headers.end(),
                   [](const auto& field) { return IsSafeField(field.first, field.second); });
   if (!is_safe) response = server_->ErrorPage(500, "the answer had a malformed header field");
+  if (response.status == 101 && !(wants_stream_ && response.on_stream)) {
+    response = server_->ErrorPage(500, "the answer was to become a stream, and cannot");
+  }
   Write(std::move(response));
 }
 
@@ -246,15 +251,18 @@ void HttpSession::Refuse(int status, std::string detail) {
 }
 
 void HttpSession::Write(HttpResponse response) {
-  TIDEMILL_CHECK(response.status >= 200 && response.status <= 999);
+  const bool is_stream = response.status == 101;
+  TIDEMILL_CHECK(is_stream || (response.status >= 200 && response.status <= 999));
   state_ = State::kWriting;
   deadline_ = server_->loop.Now() + server_->options.write_timeout;
   server_->bodies_bytes -= std::exchange(charged_bytes_, 0);
   if (const auto peer = std::exchange(peer_, nullptr)) peer->on_gone = nullptr;
   if (server_->stopping) keep_alive_ = false;
-  const Persistence persistence = !keep_alive_ ? Persistence::kClose
-                                  : is_http10_ ? Persistence::kKeepAlive
-                                               : Persistence::kDefault;
+  const Persistence persistence = is_stream      ? Persistence::kStream
+                                  : !keep_alive_ ? Persistence::kClose
+                                  : is_http10_   ? Persistence::kKeepAlive
+                                                 : Persistence::kDefault;
+  if (is_stream) on_stream_ = std::move(response.on_stream);
   for (const auto& field : server_->options.headers) response.headers.push_back(field);
   out_.head = FormatHead(response, server_->Date(), persistence);
   if (!is_head_ && !IsBodiless(response.status)) out_.body = std::move(response.body);
@@ -275,6 +283,7 @@ void HttpSession::OnWritten(Transport::Flow flow) {
   if (flow != Transport::Flow::kDone) return Close();
   out_ = Outgoing();
   served_one_ = true;
+  if (on_stream_) return BecomeStream();
   if (!keep_alive_) return unread_ || !pending_.empty() ? Drain() : Close();
   unread_ = false;
   state_ = State::kIdle;
@@ -293,6 +302,20 @@ void HttpSession::Drain() {
   Wait();
 }
 
+void HttpSession::BecomeStream() {
+  state_ = State::kStream;
+  deadline_ = TimePoint::max();
+  boost::system::error_code ignored;
+  transport_.socket().cancel(ignored);  // our own waits
+  const auto stream = std::make_shared<TransportStream>(
+      server_->loop, std::move(transport_), std::exchange(pending_, {}), [weak = weak_from_this()] {
+        if (const auto self = weak.lock()) self->Close();
+      });
+  stream_ = stream;
+  const auto call = std::exchange(on_stream_, nullptr);
+  call(stream->Handle());
+}
+
 void HttpSession::OnDeadline() {
   switch (state_) {
     case State::kHeader:
@@ -300,6 +323,7 @@ void HttpSession::OnDeadline() {
     case State::kBody:
       return Refuse(408, "the body did not come in time");
     case State::kHandling:
+    case State::kStream:
     case State::kClosed:
       return;
     case State::kHandshake:
@@ -323,7 +347,9 @@ void HttpSession::Close() {
   if (state_ == State::kClosed) return;
   const auto self = shared_from_this();
   state_ = State::kClosed;
+  if (const auto stream = stream_.lock()) stream->Close();
   transport_.Close();
+  on_stream_ = nullptr;
   parser_.reset();
   pending_ = std::string();
   server_->bodies_bytes -= std::exchange(charged_bytes_, 0);

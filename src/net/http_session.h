@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -18,6 +19,7 @@
 #include "net/http_parser.h"
 #include "net/http_server.h"
 #include "net/transport.h"
+#include "net/transport_stream.h"
 
 namespace tidemill {
 
@@ -27,6 +29,7 @@ namespace tidemill {
 //    ▼
 //   idle ──byte──▶ header ──▶ body ──▶ handling ──respond──▶ writing ──▶ idle
 //                    └──refused──┴───────────────────────────▲  └─▶ draining ──▶ closed
+//                                                               └─▶ stream ────▶
 //
 // From anywhere it may become closed, and never leaves that.
 //
@@ -47,7 +50,17 @@ class HttpSession : public std::enable_shared_from_this<HttpSession> {
   TimePoint deadline() const { return deadline_; }
 
  private:
-  enum class State { kHandshake, kIdle, kHeader, kBody, kHandling, kWriting, kDraining, kClosed };
+  enum class State {
+    kHandshake,
+    kIdle,
+    kHeader,
+    kBody,
+    kHandling,
+    kWriting,
+    kDraining,
+    kStream,  // somebody else has the connection, which is counted here until its end
+    kClosed,
+  };
 
   // Makes sure that OnReadable comes. At most one wait is under way; it goes on through the states,
   // so that the end of the client is seen while its request is handled.
@@ -70,6 +83,9 @@ class HttpSession : public std::enable_shared_from_this<HttpSession> {
   void WriteMore();
   void OnWritten(Transport::Flow flow);
   void Drain();
+  void BecomeStream();
+  // Nothing is read or written here any more.
+  bool is_over() const { return state_ == State::kStream || state_ == State::kClosed; }
 
   // Constant after construction.
   const std::shared_ptr<HttpServer::Impl> server_;
@@ -90,9 +106,12 @@ class HttpSession : public std::enable_shared_from_this<HttpSession> {
   bool keep_alive_ = false;
   bool is_http10_ = false;
   bool is_head_ = false;
+  bool wants_stream_ = false;
   bool unread_ = false;  // the client may still be sending what nobody will read
   // Of the answer under way.
   Outgoing out_;
+  std::function<void(std::unique_ptr<ByteStream>)> on_stream_;  // of a 101
+  std::weak_ptr<TransportStream> stream_;                       // in stream
 };
 
 struct HttpServer::Impl : std::enable_shared_from_this<HttpServer::Impl> {

@@ -175,7 +175,7 @@ TEST(RequestParser, RefusesWithTheRightStatusWhateverThePieces) {
 }
 
 TEST(ResponseParser, SkipsInterimAnswersAndReadsUntilTheEnd) {
-  ResponseParser parser(kLimits, false);
+  ResponseParser parser(kLimits, ParserAnswerTo::kOther);
   const std::string interim = "HTTP/1.1 100 Continue\r\n\r\n";
   EXPECT_EQ(parser.Feed(interim + "HTTP/1.1 200 OK\r\n\r\nhel").step, ParserStep::kMore);
   EXPECT_EQ(parser.Feed("lo").step, ParserStep::kMore);
@@ -185,12 +185,12 @@ TEST(ResponseParser, SkipsInterimAnswersAndReadsUntilTheEnd) {
 }
 
 TEST(ResponseParser, RefusesAnAnswerThatEndsEarlyOrIsTooLong) {
-  ResponseParser early(kLimits, false);
+  ResponseParser early(kLimits, ParserAnswerTo::kOther);
   EXPECT_EQ(early.Feed("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhel").step, ParserStep::kMore);
   EXPECT_EQ(early.FeedEnd(), ParserStep::kBad);
-  ResponseParser longer(kLimits, false);
+  ResponseParser longer(kLimits, ParserAnswerTo::kOther);
   EXPECT_EQ(longer.Feed("HTTP/1.1 200 OK\r\nContent-Length: 101\r\n\r\n").step, ParserStep::kBad);
-  ResponseParser nothing(kLimits, false);
+  ResponseParser nothing(kLimits, ParserAnswerTo::kOther);
   EXPECT_EQ(nothing.FeedEnd(), ParserStep::kBad);
 }
 

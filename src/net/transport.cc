@@ -280,16 +280,34 @@ Transport::Got Transport::WriteSome(std::string_view first, std::string_view res
   return {Flow::kFailed};
 }
 
+Flow Transport::SayEnd() {
+  if (!is_up_) return Flow::kDone;
+  ERR_clear_error();
+  errno = 0;
+  const int result = SSL_shutdown(ssl_.get());
+  return result >= 0 ? Flow::kDone : FlowOf(result);
+}
+
 void Transport::EndSending() {
-  if (is_up_) SSL_shutdown(ssl_.get());
+  if (is_up_ && !SaidEnd()) SSL_shutdown(ssl_.get());
   ERR_clear_error();
   boost::system::error_code ignored;
   socket_.shutdown(Socket::shutdown_send, ignored);
 }
 
+Flow Transport::Discard(std::span<char> scratch) {
+  has_more_ = false;
+  return ReadPlain(scratch, 0).flow;
+}
+
+// Also of one that was moved away.
+bool Transport::SaidEnd() const {
+  return !ssl_ || (SSL_get_shutdown(ssl_.get()) & SSL_SENT_SHUTDOWN) != 0;
+}
+
 void Transport::Close() {
   // One attempt: who does not hear it sees the connection end.
-  if (is_up_ && (SSL_get_shutdown(ssl_.get()) & SSL_SENT_SHUTDOWN) == 0) SSL_shutdown(ssl_.get());
+  if (is_up_ && !SaidEnd()) SSL_shutdown(ssl_.get());
   ERR_clear_error();
   is_up_ = false;
   ssl_.reset();

@@ -74,8 +74,12 @@ class Transport {
   // Sends as much as the system takes now, and no more than a turn's share. Goes on where it ended.
   // Never kWantRead: that would be a renegotiation, which is refused.
   Flow Write(Outgoing& out);
+  // With TLS, says in its own words that nothing more is sent. kWantWrite: try again.
+  Flow SayEnd();
   // Says that nothing more is sent.
   void EndSending();
+  // Takes what nobody wants to read any more, as it comes from the socket: no Read after it.
+  Flow Discard(std::span<char> scratch);
   void Close();
 
   // Numeric, without the port; empty if it is not known.
@@ -102,6 +106,7 @@ class Transport {
 
  private:
   void BecomeTls(ssl_ctx_st* context);
+  bool SaidEnd() const;
   Flow FlowOf(int result);
   std::string UntrustedReason(long verdict) const;
   Got ReadPlain(std::span<char> into, int flags);
