@@ -14,6 +14,11 @@ namespace tidemill::frame {
 // With one empty string, and with a JSON of one byte.
 inline constexpr std::size_t kRunBytesLeast = 8 + 8 + 4 + 4 + 4 + 1;
 inline constexpr std::size_t kItemBytesLeast = 8 + 8 + 8 + 4 + 4 + 1;
+// Of streams; an Open's is that of a port, and what stands before a program.
+inline constexpr std::size_t kOpenBytes = 4 * 4;
+inline constexpr std::size_t kResizeBytes = 2 * 4;
+inline constexpr std::size_t kFlagBytes = 4;
+inline constexpr std::size_t kOverBytes = 3 * 4;
 
 template <typename T>
 void Put(std::string& out, T value) {

@@ -7,6 +7,7 @@
 
 #include "frame/bytes.h"
 #include "frame/json.h"
+#include "frame/stream.h"
 #include "frame/text.h"
 
 namespace tidemill::frame {
@@ -33,46 +34,81 @@ struct Lengths {
   std::size_t most;
 };
 
-// How long a payload of this kind may be on its way to this side; nothing if it may not come there.
-std::optional<Lengths> LengthsOf(Reader::Side side, Kind kind) {
-  const bool to_init = side == Reader::Side::kInit;
+// How long a payload may be on its way to init; nothing if its kind may not come there.
+std::optional<Lengths> LengthsToInit(Kind kind) {
   switch (kind) {
     case Kind::kRun:
     case Kind::kProgram:
-      if (to_init) return Lengths{kRunBytesLeast, kPayloadToInit};
-      break;
+      return Lengths{kRunBytesLeast, kPayloadToInit};
     case Kind::kItem:
-      if (to_init) return Lengths{kItemBytesLeast, kPayloadToInit};
-      break;
+      return Lengths{kItemBytesLeast, kPayloadToInit};
     case Kind::kRole:
-      if (to_init) return Lengths{1, kRoleBytes};
-      break;
+      return Lengths{1, kRoleBytes};
+    case Kind::kOpen:
+      return Lengths{kOpenBytes, kPayloadToInit};
+    case Kind::kGive:
+      return Lengths{0, kStreamBytes};
+    case Kind::kResize:
+      return Lengths{kResizeBytes, kResizeBytes};
+    case Kind::kHold:
+      return Lengths{kFlagBytes, kFlagBytes};
     case Kind::kStop:
     case Kind::kNoMore:
     case Kind::kHeard:
     case Kind::kQuit:
-      if (to_init) return Lengths{0, 0};
-      break;
+    case Kind::kClose:
+      return Lengths{0, 0};
+    default:
+      return std::nullopt;
+  }
+}
+
+// The same on its way to the agent.
+std::optional<Lengths> LengthsToAgent(Kind kind) {
+  switch (kind) {
     case Kind::kHello:
-      if (!to_init) return Lengths{kHelloBytesLeast, kHelloBytesMost};
-      break;
+      return Lengths{kHelloBytesLeast, kHelloBytesMost};
     case Kind::kLog:
-      if (!to_init) return Lengths{0, kPayloadToAgent};
-      break;
+      return Lengths{0, kPayloadToAgent};
     case Kind::kEnd:
-      if (!to_init) return Lengths{kEndBytes, kEndBytes + kResultBytes};
-      break;
+      return Lengths{kEndBytes, kEndBytes + kResultBytes};
     case Kind::kProgress:
-      if (!to_init) return Lengths{kProgressBytes, kProgressBytes + kNoteBytes};
-      break;
+      return Lengths{kProgressBytes, kProgressBytes + kNoteBytes};
     case Kind::kHave:
-      if (!to_init) return Lengths{0, kTagBytes};
+      return Lengths{0, kTagBytes};
+    case Kind::kOutput:
+    case Kind::kErrors:
+      return Lengths{1, kStreamBytes};
+    case Kind::kFull:
+      return Lengths{kFlagBytes, kFlagBytes};
+    case Kind::kOver:
+      return Lengths{kOverBytes, kOverBytes};
+    default:
+      return std::nullopt;
+  }
+}
+
+// Between agent and person go some of the kinds that go between init and agent.
+std::optional<Lengths> LengthsOf(Reader::Side side, Kind kind) {
+  switch (side) {
+    case Reader::Side::kInit:
+      return LengthsToInit(kind);
+    case Reader::Side::kAgent:
+      return LengthsToAgent(kind);
+    case Reader::Side::kCarrier:
+      if (kind == Kind::kGive || kind == Kind::kResize) return LengthsToInit(kind);
+      break;
+    case Reader::Side::kPerson:
+      if (kind == Kind::kOutput || kind == Kind::kErrors || kind == Kind::kOver) {
+        return LengthsToAgent(kind);
+      }
       break;
   }
   return std::nullopt;
 }
 
-bool HasNoNumber(Kind kind) {
+bool HasNoNumber(Reader::Side side, Kind kind) {
+  if (side == Reader::Side::kCarrier || side == Reader::Side::kPerson) return true;
   return kind == Kind::kHello || kind == Kind::kProgram || kind == Kind::kNoMore ||
          kind == Kind::kQuit || kind == Kind::kRole;
 }
@@ -121,7 +157,7 @@ std::optional<Frame> Reader::Next() {
   const auto kind = static_cast<Kind>(kind_and_zeros & 0xff);
   const auto lengths = LengthsOf(side_, kind);
   const bool good = kind_and_zeros <= 0xff && lengths && length >= lengths->least &&
-                    length <= lengths->most && (!HasNoNumber(kind) || number == 0);
+                    length <= lengths->most && (!HasNoNumber(side_, kind) || number == 0);
   if (!good) {
     broken_ = true;
     explicit_bzero(buffer_.data(), buffer_.size());
@@ -166,7 +202,7 @@ std::optional<Hello> DecodeHello(std::string_view payload) {
   const bool is_whole = payload.size() == kHelloBytes;
   Hello hello{.version = Take<std::uint32_t>(payload)};
   if (hello.version == 0) return std::nullopt;
-  if (hello.version != kVersion) return hello;
+  if (hello.version < kOldestVersion || hello.version > kVersion) return hello;
   if (!is_whole) return std::nullopt;
   hello.runs = Take<std::uint32_t>(payload);
   if (hello.runs > kRunsMost) return std::nullopt;

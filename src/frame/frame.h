@@ -25,6 +25,7 @@
 //        ──End─────▶           once for each Run, in the order of the Runs
 //        ◀──Role─────          what the runs may be in a cloud from now on, for some time
 //        ◀──Heard────          of a run: its End has come, and init may forget it
+//        ◀──▶                  streams into the container: see stream.h
 //        ◀──Quit─────          nothing more is wanted: init ends all and then itself
 //
 // Where there is a path to connect to again, a stream that is cut without a Quit is no end: init
@@ -38,7 +39,10 @@
 // byte that is not as above ends the stream. No exceptions: init is compiled without.
 namespace tidemill::frame {
 
-inline constexpr std::uint32_t kVersion = 2;
+inline constexpr std::uint32_t kVersion = 3;
+// An init of this version is as good, but for streams, which it does not know. It may still run in
+// a container that was there before its agent was upgraded.
+inline constexpr std::uint32_t kOldestVersion = 2;
 
 enum class Kind : std::uint8_t {
   kRun = 1,
@@ -49,11 +53,20 @@ enum class Kind : std::uint8_t {
   kHeard = 6,
   kQuit = 7,
   kRole = 8,
+  kOpen = 9,
+  kGive = 10,
+  kResize = 11,
+  kHold = 12,
+  kClose = 13,
   kHello = 16,
   kLog = 17,
   kEnd = 18,
   kProgress = 19,
   kHave = 20,
+  kOutput = 21,
+  kErrors = 22,
+  kFull = 23,
+  kOver = 24,
 };
 
 inline constexpr std::size_t kHeaderBytes = 16;
@@ -72,7 +85,8 @@ struct Frame {
 // that Next has is taken before more is fed.
 class Reader {
  public:
-  enum class Side { kInit, kAgent };  // who reads
+  // Who reads. The last two are the ends of a stream on its way between agent and person.
+  enum class Side { kInit, kAgent, kCarrier, kPerson };
   explicit Reader(Side side) : side_(side) {}
 
   void Feed(std::string_view bytes);

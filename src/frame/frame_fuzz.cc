@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // What decodes encodes to the same bytes; how a stream is cut changes nothing; limits hold.
-// sources: frame/frame.cc frame/json.cc frame/run.cc frame/text.cc
+// sources: frame/frame.cc frame/json.cc frame/run.cc frame/stream.cc frame/text.cc
 #include <cstdlib>
 
 #include "frame/frame.h"
+#include "frame/stream.h"
 #include "frame/text.h"
 
 namespace tidemill::frame {
@@ -11,6 +12,51 @@ namespace {
 
 void Require(bool holds) {
   if (!holds) std::abort();
+}
+
+std::optional<std::string> OpenAgain(const Frame& frame) {
+  const auto open = DecodeOpen(frame.payload);
+  if (!open) return std::nullopt;
+  Require(open->size.rows > 0 && open->size.columns > 0);
+  Require((open->port == 0) != open->program.argv.empty());
+  for (const auto* strings : {&open->program.argv, &open->program.env}) {
+    for (const std::string_view text : *strings) Require(text.data()[text.size()] == '\0');
+  }
+  return EncodeOpen(frame.number, *open);
+}
+
+std::optional<std::string> StreamAgain(const Frame& frame) {
+  switch (frame.kind) {
+    case Kind::kOpen:
+      return OpenAgain(frame);
+    case Kind::kGive:
+      return EncodeGive(frame.number, frame.payload);
+    case Kind::kOutput:
+      return EncodeOutput(frame.number, frame.payload);
+    case Kind::kErrors:
+      return EncodeErrors(frame.number, frame.payload);
+    case Kind::kResize: {
+      const auto size = DecodeResize(frame.payload);
+      if (!size) return std::nullopt;
+      return EncodeResize(frame.number, *size);
+    }
+    case Kind::kHold:
+    case Kind::kFull: {
+      const auto flag = DecodeFlag(frame.payload);
+      if (!flag) return std::nullopt;
+      return frame.kind == Kind::kHold ? EncodeHold(frame.number, *flag)
+                                       : EncodeFull(frame.number, *flag);
+    }
+    case Kind::kClose:
+      return EncodeClose(frame.number);
+    case Kind::kOver: {
+      const auto over = DecodeOver(frame.payload);
+      if (!over) return std::nullopt;
+      return EncodeOver(frame.number, *over);
+    }
+    default:
+      std::abort();
+  }
 }
 
 // The frame, made anew from what its payload was read as. Nothing: its payload says nothing.
@@ -68,8 +114,9 @@ std::optional<std::string> Again(const Frame& frame) {
       if (!end) return std::nullopt;
       return EncodeEnd(frame.number, *end);
     }
+    default:
+      return StreamAgain(frame);
   }
-  std::abort();
 }
 
 // All frames as one text. `piece` is how many bytes are fed at a time.
@@ -109,7 +156,8 @@ void FuzzOne(std::string_view input) {
   if (input.empty()) return;
   const std::string_view bytes = input.substr(1);
   const std::size_t piece = static_cast<unsigned char>(input[0]) % 64 + 1;
-  for (const auto side : {Reader::Side::kInit, Reader::Side::kAgent}) {
+  for (const auto side :
+       {Reader::Side::kInit, Reader::Side::kAgent, Reader::Side::kCarrier, Reader::Side::kPerson}) {
     Require(ReadAll(side, bytes, piece) == ReadAll(side, bytes, bytes.size() + 1));
   }
   DecodeAlone(Kind::kRun, bytes, DecodeRun);
@@ -117,6 +165,10 @@ void FuzzOne(std::string_view input) {
   DecodeAlone(Kind::kHello, bytes, DecodeHello);
   DecodeAlone(Kind::kItem, bytes, DecodeItem);
   DecodeAlone(Kind::kProgress, bytes, DecodeProgress);
+  DecodeAlone(Kind::kOpen, bytes, DecodeOpen);
+  DecodeAlone(Kind::kResize, bytes, DecodeResize);
+  DecodeAlone(Kind::kHold, bytes, DecodeFlag);
+  DecodeAlone(Kind::kOver, bytes, DecodeOver);
 }
 
 }  // namespace

@@ -381,11 +381,18 @@ TEST(Hello, TellsTheVersion) {
   EXPECT_FALSE(DecodeHello(EncodeHello(kRunsMost + 1).substr(kHeaderBytes)));
 }
 
+TEST(Hello, OfTheVersionBeforeStreamsIsTakenWhole) {
+  EXPECT_EQ(DecodeHello(std::string_view("\2\0\0\0\7\0\0\0", 8)), (Hello{.version = 2, .runs = 7}));
+  EXPECT_FALSE(DecodeHello(std::string_view("\2\0\0\0\xff\xff\0\0", 8)));
+}
+
 TEST(Hello, OfALaterVersionMayBeLonger) {
-  EXPECT_EQ(DecodeHello(std::string_view("\3\0\0\0and more", 12))->version, 3U);
+  EXPECT_EQ(DecodeHello(std::string_view("\4\0\0\0and more", 12))->version, 4U);
   EXPECT_EQ(DecodeHello(std::string_view("\1\0\0\0", 4))->version, 1U);
-  EXPECT_FALSE(DecodeHello(std::string_view("\2\0\0\0", 4)));
-  EXPECT_FALSE(DecodeHello(std::string_view("\2\0\0\0and more", 12)));
+  for (const char version : {'\2', '\3'}) {
+    EXPECT_FALSE(DecodeHello(version + std::string(3, '\0')));
+    EXPECT_FALSE(DecodeHello(version + std::string("\0\0\0and more", 11)));
+  }
   EXPECT_FALSE(DecodeHello(std::string_view("\0\0\0\0", 4)));
   EXPECT_FALSE(DecodeHello("abc"));
   EXPECT_FALSE(DecodeHello(std::string(257, 'x')));

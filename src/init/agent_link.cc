@@ -29,6 +29,11 @@ std::size_t FrameBytes(std::string_view frame) {
   return frame::kHeaderBytes + length;
 }
 
+bool IsOfStream(frame::Kind kind) {
+  return kind == frame::Kind::kOutput || kind == frame::Kind::kErrors ||
+         kind == frame::Kind::kFull || kind == frame::Kind::kOver;
+}
+
 }  // namespace
 
 void AgentLink::PutEnd(const Have& run, const frame::End& end) {
@@ -53,6 +58,14 @@ void AgentLink::DropSent() {
   }
   unsent_.erase(0, whole);
   sent_ -= whole;
+}
+
+void AgentLink::DropStreams() {
+  std::string kept;
+  for (std::string_view rest = unsent_; !rest.empty(); rest.remove_prefix(FrameBytes(rest))) {
+    if (!IsOfStream(static_cast<frame::Kind>(rest[0]))) kept += rest.substr(0, FrameBytes(rest));
+  }
+  unsent_.swap(kept);
 }
 
 bool AgentLink::Flush() {
@@ -90,6 +103,7 @@ bool AgentLink::Lose() {
   // Half a frame is nothing to whoever had it; it goes whole to the next.
   DropSent();
   sent_ = 0;
+  DropStreams();
   reader_.emplace(kSide);
   return true;
 }

@@ -49,7 +49,7 @@ class AgentLink {
   // Wipes the frames that Next gave.
   void Forget() { reader_->Forget(); }
 
-  // The agent is gone. False: for good.
+  // The agent is gone, and with it what was not sent of streams. False: for good.
   bool Lose();
   // Tries to reach an agent again and tells it what there is: `runs`, which have not ended, and all
   // Ends that were not heard. False: nobody is there yet.
@@ -64,6 +64,8 @@ class AgentLink {
 
   // Cuts off the frames of `unsent_` that are wholly sent.
   void DropSent();
+  // Cuts out those that are of streams: to another agent these say nothing.
+  void DropStreams();
   int Connect() const;
   // Those of `unheard_` that are not in `unsent_`.
   std::string SentButUnheard() const;

@@ -6,7 +6,8 @@
 //   0  the agent went away, or somebody asked with SIGTERM
 //   1  the machine or the container cannot carry it; the line on stderr says what is missing
 //   2  wrong arguments
-//   3  the agent did not keep to the frames, or sent more runs ahead than may wait
+//   3  the agent did not keep to the frames, or sent more runs ahead than may wait, or more to a
+//      stream than it may have unwritten
 //   4  a process or a file of an item could not be removed, so no other item may run here
 namespace tidemill::init {
 

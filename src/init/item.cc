@@ -2,6 +2,7 @@
 #include "init/item.h"
 
 #include <fcntl.h>
+#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -9,9 +10,7 @@
 #include <cerrno>
 #include <climits>
 #include <csignal>
-#include <cstdio>
 #include <cstring>
-#include <iterator>
 
 #include "init/role.h"
 
@@ -104,12 +103,14 @@ int ExecuteFromPath(const Program& program) {
 }
 
 // Runs in the child, in the memory of the parent, so it may change nothing but `error`.
-[[noreturn]] void BecomeItem(const Program& program, int output, volatile int* error) {
+[[noreturn]] void Become(const Program& program, const Stdio& stdio, volatile int* error) {
   setsid();
-  // As a plain process init can be killed alone; the item must not outlive it.
+  if (stdio.terminal) ioctl(stdio.in, TIOCSCTTY, 0);
+  // As a plain process init can be killed alone; what it started must not outlive it.
   prctl(PR_SET_PDEATHSIG, SIGKILL);
-  dup2(output, STDOUT_FILENO);
-  dup2(output, STDERR_FILENO);
+  if (stdio.in >= 0) dup2(stdio.in, STDIN_FILENO);
+  dup2(stdio.out, STDOUT_FILENO);
+  dup2(stdio.err, STDERR_FILENO);
   sigset_t none;
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, nullptr);
@@ -124,42 +125,38 @@ int ExecuteFromPath(const Program& program) {
 }
 
 // vfork, because the parent has nothing to do before execve and no pages are copied.
-pid_t Fork(const Program& program, int output, volatile int* error) {
+pid_t Fork(const Program& program, const Stdio& stdio, volatile int* error) {
   const pid_t pid = vfork();
-  if (pid == 0) BecomeItem(program, output, error);
+  if (pid == 0) Become(program, stdio, error);
   return pid;
 }
 
 }  // namespace
 
-Started StartItem(const frame::Run& run, bool has_role) {
+Started StartOn(const Stdio& stdio, const frame::Run& run, bool has_role) {
   const Program program = ProgramOf(run, has_role);
-  int pipe[2];
-  if (pipe2(pipe, O_CLOEXEC) != 0) return {.machine_error = errno};
-  // Only our end: an item may not have to know that its stdout can be full.
-  fcntl(pipe[0], F_SETFL, O_NONBLOCK);
   volatile int error = 0;
-  const pid_t pid = Fork(program, pipe[1], &error);
-  const int fork_error = pid < 0 ? errno : 0;
-  close(pipe[1]);
-  if (fork_error == 0 && error == 0) return {.pid = pid, .output = pipe[0]};
-  close(pipe[0]);
-  if (fork_error != 0) return {.machine_error = fork_error};
+  const pid_t pid = Fork(program, stdio, &error);
+  if (pid < 0) return {.machine_error = errno};
+  if (error == 0) return {.pid = pid};
   while (waitpid(pid, nullptr, 0) < 0 && errno == EINTR) {
   }
   return {.error = error};
 }
 
-bool BeKilledBeforeInit(pid_t item) {
-  char path[48];
-  snprintf(path, sizeof(path), "/proc/%d/oom_score_adj", static_cast<int>(item));
-  const int file = open(path, O_WRONLY | O_CLOEXEC);
-  // Where there is no /proc the kernel goes by size alone, and init is small.
-  if (file < 0) return errno != EACCES && errno != EPERM;
-  constexpr std::string_view kFirst = "1000";
-  const bool raised = write(file, kFirst.data(), kFirst.size()) == std::ssize(kFirst);
-  close(file);
-  return raised;
+Started StartItem(const frame::Run& run, bool has_role) {
+  int pipe[2];
+  if (pipe2(pipe, O_CLOEXEC) != 0) return {.machine_error = errno};
+  // Only our end: an item may not have to know that its stdout can be full.
+  fcntl(pipe[0], F_SETFL, O_NONBLOCK);
+  Started started = StartOn({.out = pipe[1], .err = pipe[1]}, run, has_role);
+  close(pipe[1]);
+  if (started.pid > 0) {
+    started.output = pipe[0];
+  } else {
+    close(pipe[0]);
+  }
+  return started;
 }
 
 }  // namespace tidemill::init

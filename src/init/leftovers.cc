@@ -53,12 +53,14 @@ void Leftovers::KillAll() const {
   if (first_process_) {
     kill(-1, SIGKILL);
   } else {
-    KillChildren();
+    KillChildren(0);
   }
 }
 
+void Leftovers::KillSession(pid_t session) const { KillChildren(session); }
+
 // Those that stand behind the first few hundred are met in the next round.
-void Leftovers::KillChildren() const {
+void Leftovers::KillChildren(pid_t session) {
   const int file = OpenChildren();
   if (file < 0) return;
   char text[4096];
@@ -70,7 +72,7 @@ void Leftovers::KillChildren() const {
       child = child * 10 + (text[i] - '0');
       continue;
     }
-    if (child > 1) KillWithGroup(child);
+    if (child > 1 && (session == 0 || getsid(child) == session)) KillWithGroup(child);
     child = 0;
   }
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <sys/types.h>
+
 namespace tidemill::init {
 
 // The processes below init, whatever sessions and parents they have given themselves: an orphan
@@ -16,11 +18,14 @@ class Leftovers {
   bool Works() const;
   // Sends SIGKILL once to all that can be seen now. Waits for nobody.
   void KillAll() const;
+  // The same to children that are of this session, whatever groups it has made, and those groups.
+  void KillSession(pid_t session) const;
   // Kills and waits until nobody is left. False: somebody does not die.
   bool End() const;
 
  private:
-  void KillChildren() const;
+  // Of one session, or of all if it is 0.
+  static void KillChildren(pid_t session);
 
   const bool first_process_;
 };

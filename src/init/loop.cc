@@ -27,10 +27,7 @@ constexpr std::size_t kUnsentAwayMost = 1024 * 1024;
 constexpr std::size_t kUnheardMost = 2048;
 // While more is unsent nothing is read of items and none is started: they wait for the agent.
 constexpr std::size_t kUnsentMost = 256 * 1024;
-constexpr std::size_t kOwnPolls = 3;  // what is polled besides the door
-// An exec is over in microseconds, or when the item gets a processor.
-constexpr std::int64_t kScoreFirstWaitUs = 500;
-constexpr std::int64_t kScoreLastWaitUs = 2'000'000;
+constexpr std::size_t kOwnPolls = 3;  // what is polled before the door
 // For the agent to read the last End.
 constexpr std::int64_t kLastFlushUs = 5'000'000;
 
@@ -47,6 +44,8 @@ Loop::Loop(const LoopOptions& options, const Scratch& scratch, Secrets& secrets)
       leftovers_(options.first_process),
       link_(options.socket, options.socket_path),
       desk_(door_, link_, oom_kills_),
+      streams_(link_, leftovers_),
+      scratch_variable_(std::string("TIDEMILL_SCRATCH=") + scratch.path()),
       deadline_us_(kNever) {
   // Else the cgroup is not ours alone.
   if (options_.first_process) oom_kills_.Open();
@@ -75,12 +74,14 @@ void Loop::Turn() {
   // After the start of the next item, so that it is under way while the agent reads.
   if (!link_.Flush()) Lose();
   TryToReturn();
+  streams_.Advance(NowUs());
   Wait();
   if (signals_ready_) TakeSignals();
   if (signals_ready_ || reap_again_) Reap();
   if (output_ready_) TakeOutput();
+  streams_.Serve(polls_);
   TakeDeadline();
-  if (NowUs() >= score_at_us_) RaiseScore();
+  if (NowUs() >= score_.at_us()) score_.TryAgain();
   if (frames_ready_) TakeFrames();
   TakeRequests();
 }
@@ -93,6 +94,7 @@ bool Loop::MayPut() const {
 void Loop::Lose() {
   if (!link_.connected()) return;
   if (!link_.Lose()) return Finish(kExitDone);
+  streams_.Cut();
   away_until_us_ = After(NowUs(), options_.away_us);
   next_try_us_ = NowUs();
 }
@@ -178,10 +180,9 @@ bool Loop::Start(frame::Run& run) {
   item_.end.start_ms = WallMs();
   item_.start_us = NowUs();
   item_.oom_kills = oom_kills_.Count();
-  if (!url_variable_.empty()) run.env.push_back(url_variable_);
   const bool has_role = desk_.role().is_set();
-  const std::vector<std::string> found_by = desk_.role().Variables(door_.url());
-  run.env.insert(run.env.end(), found_by.begin(), found_by.end());
+  const std::vector<std::string> of_role = desk_.role().Variables(door_.url());
+  AddVariables(run, of_role);
   const int secrets_error = secrets_.Write(run);
   item_.end.no_secrets = secrets_error != 0;
   const Started started =
@@ -202,18 +203,13 @@ bool Loop::Start(frame::Run& run) {
   item_.output = started.output;
   phase_ = Phase::kRunning;
   deadline_us_ = kNever;
-  score_wait_us_ = kScoreFirstWaitUs;
-  RaiseScore();
+  score_.Raise(item_.pid);
   return true;
 }
 
-void Loop::RaiseScore() {
-  score_at_us_ = kNever;
-  if (phase_ != Phase::kRunning || BeKilledBeforeInit(item_.pid)) return;
-  // An item that has changed its user stays as it is.
-  if (score_wait_us_ > kScoreLastWaitUs) return;
-  score_at_us_ = After(NowUs(), score_wait_us_);
-  score_wait_us_ *= 2;
+void Loop::AddVariables(frame::Run& run, const std::vector<std::string>& of_role) const {
+  if (!url_variable_.empty()) run.env.push_back(url_variable_);
+  run.env.insert(run.env.end(), of_role.begin(), of_role.end());
 }
 
 void Loop::Wait() {
@@ -225,9 +221,11 @@ void Loop::Wait() {
   polls_.push_back({.fd = options_.signals, .events = POLLIN, .revents = 0});
   polls_.push_back({.fd = read_output ? item_.output : -1, .events = POLLIN, .revents = 0});
   door_.AddPolls(MayPut(), polls_);
+  door_polls_ = polls_.size() - kOwnPolls;
+  streams_.AddPolls(polls_);
   timespec span{};
-  const std::int64_t until_us =
-      std::min({deadline_us_, desk_.deadline_us(), next_try_us_, score_at_us_});
+  const std::int64_t until_us = std::min(
+      {deadline_us_, desk_.deadline_us(), next_try_us_, score_.at_us(), streams_.deadline_us()});
   const bool forever = until_us == kNever && !reap_again_;
   if (!forever && !reap_again_) span = Span(std::max<std::int64_t>(0, until_us - NowUs()));
   const int ready = ppoll(polls_.data(), polls_.size(), forever ? nullptr : &span, nullptr);
@@ -246,7 +244,7 @@ void Loop::TakeFrames() {
   if (!link_.Receive()) return Lose();
   while (const auto frame = link_.Next()) {
     if (TakeFrame(*frame)) continue;
-    Complain("the agent sent what is no run, or too many of them ahead", 0);
+    Complain("the agent sent what is no run or stream, or too much ahead", 0);
     Finish(kExitAgent);
   }
   link_.Forget();
@@ -277,6 +275,13 @@ bool Loop::TakeFrame(const frame::Frame& frame) {
     case frame::Kind::kNoMore:
       desk_.NoMore();
       return desk_.is_loop();
+    case frame::Kind::kOpen:
+      return TakeOpen(frame.number, frame.payload);
+    case frame::Kind::kGive:
+    case frame::Kind::kResize:
+    case frame::Kind::kHold:
+    case frame::Kind::kClose:
+      return streams_.Take(frame);
     default:
       break;
   }
@@ -296,9 +301,26 @@ bool Loop::TakeProgram(std::string_view payload) {
   return frame::DecodeRun(payload).has_value();
 }
 
+bool Loop::TakeOpen(std::uint64_t number, std::string_view payload) {
+  auto open = frame::DecodeOpen(payload);
+  if (!open || streams_.Has(number)) return false;
+  // The run that it is for may have come just before it.
+  StartWaiting();
+  if (phase_ != Phase::kRunning) {
+    link_.Put(frame::EncodeOver(number, {.error = ESRCH}));
+    return true;
+  }
+  const std::vector<std::string> of_role = desk_.role().Variables(door_.url());
+  AddVariables(open->program, of_role);
+  open->program.env.push_back(scratch_variable_);
+  if (!secrets_.variable().empty()) open->program.env.push_back(secrets_.variable());
+  streams_.Open(number, *open, desk_.role().is_set());
+  return true;
+}
+
 void Loop::TakeRequests() {
   const pollfd* const polls = polls_.data() + kOwnPolls;
-  const std::size_t count = polls_.size() - kOwnPolls;
+  const std::size_t count = door_polls_;
   if (!std::any_of(polls, polls + count, [](const pollfd& each) { return each.revents != 0; })) {
     return;
   }

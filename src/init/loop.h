@@ -18,8 +18,10 @@
 #include "init/exit.h"
 #include "init/leftovers.h"
 #include "init/oom_kills.h"
+#include "init/oom_score.h"
 #include "init/scratch.h"
 #include "init/secrets.h"
+#include "init/streams.h"
 
 namespace tidemill::init {
 
@@ -40,6 +42,8 @@ struct LoopOptions {
 //
 // At its End there is no process of the item any more, its scratch is empty and its secret files
 // are gone, or no other item will run here.
+//
+// Streams are beside what runs, and end when its process does, or is killed.
 //
 // In a loop the process is that of the program, which goes the same way; its items are with the
 // desk. The scratch folder is the program's for as long as it lives.
@@ -74,12 +78,15 @@ class Loop {
   void StartProgram();
   // False: it is over already; then its end has an error, or init ends.
   bool Start(frame::Run& run);
+  // What its program finds init by; `of_role` too must outlive the start.
+  void AddVariables(frame::Run& run, const std::vector<std::string>& of_role) const;
   void Wait();
 
   void TakeFrames();
   // False: an honest agent would not have sent it.
   bool TakeFrame(const frame::Frame& frame);
   bool TakeProgram(std::string_view payload);
+  bool TakeOpen(std::uint64_t number, std::string_view payload);
   void TakeRequests();
   void TakeSignals();
   void TakeOutput();
@@ -100,9 +107,6 @@ class Loop {
   void Ask();
   void Kill();
 
-  // Tries again soon if it cannot be done yet.
-  void RaiseScore();
-
   bool MayPut() const;
   // The stream is cut: from here on for another agent, or for none.
   void Lose();
@@ -121,21 +125,23 @@ class Loop {
   OomKills oom_kills_;
   Door door_;
   Desk desk_;
+  OpenStreams streams_;
   std::string url_variable_;  // TIDEMILL_URL=...; empty: there is no door
-  std::string program_;       // of a loop, as its frame has it
+  std::string scratch_variable_;
+  std::string program_;  // of a loop, as its frame has it
   std::deque<Waiting> waiting_;
   Phase phase_ = Phase::kIdle;
   Item item_;
   std::int64_t deadline_us_;        // of the phase
   std::int64_t away_until_us_ = 0;  // for as long as init waits for another agent
   std::int64_t next_try_us_ = kNever;
-  std::int64_t score_at_us_ = kNever;  // when the item's score is tried to be raised again
-  std::int64_t score_wait_us_ = 0;
+  OomScore score_;  // of the item
   bool signals_ready_ = false;
   bool reap_again_ = false;  // there were more dead than one turn waits for
   bool output_ready_ = false;
   bool frames_ready_ = false;
-  std::vector<pollfd> polls_;  // ours, then the door's
+  std::vector<pollfd> polls_;  // ours, then the door's, then those of streams
+  std::size_t door_polls_ = 0;
   std::optional<ExitCode> exit_;
 };
 

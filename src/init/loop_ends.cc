@@ -33,10 +33,18 @@ void Loop::Reap() {
   int reaps = 0;
   reap_again_ = false;
   while (true) {
+    // Only a look: who is in its group must be killed before its number can be another's.
+    siginfo_t dead{};
+    if (waitid(P_ALL, 0, &dead, WEXITED | WNOHANG | WNOWAIT) != 0) {
+      pid = -1;
+      break;
+    }
+    pid = dead.si_pid;
+    if (pid == 0) break;
+    streams_.OnDeath(pid, dead.si_code == CLD_EXITED ? dead.si_status : 128 + dead.si_status);
     int one_status = 0;
     rusage one_usage{};
-    pid = wait4(-1, &one_status, WNOHANG, &one_usage);
-    if (pid <= 0) break;
+    if (wait4(pid, &one_status, WNOHANG, &one_usage) != pid) break;
     if (pid == item_.pid) {
       exited = true;
       status = one_status;
@@ -61,6 +69,8 @@ void Loop::OnExit(int status, const rusage& usage, bool others_left) {
   item_.pid = 0;
   phase_ = Phase::kDraining;
   deadline_us_ = kNever;
+  score_.Forget();
+  streams_.EndAll();
   if (others_left && !leftovers_.End()) {
     Complain("a process that an item left does not die", 0);
     Finish(kExitDirty);
@@ -146,6 +156,7 @@ void Loop::Ask() {
 void Loop::Kill() {
   phase_ = Phase::kKilled;
   deadline_us_ = After(NowUs(), kDyingUs);
+  streams_.EndAll();
   leftovers_.KillAll();
 }
 

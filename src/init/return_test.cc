@@ -5,6 +5,7 @@
 #include <cstring>
 #include <map>
 
+#include "frame/stream.h"
 #include "init/clocks.h"
 #include "init/driven_init.h"
 
@@ -223,6 +224,37 @@ TEST(Return, TellsOfTheItemsOfALoop) {
   EXPECT_EQ(agents.haves, (Haves{{1, "ok"}, {2, "print here"}, {3, "keep"}, {4, "keep"}}));
   agents.TakeEnd(1);
   agents.TakeEnd(2);
+}
+
+TEST(Return, EndsStreamsAndSaysNothingOfThemToAnother) {
+  Agents agents;
+  agents.RunShell(1, "touch $0/on; while [ ! -e $0/go ]; do sleep 0.02; done; echo one");
+  const std::string sleep = UniqueSleep();
+  const std::string script = "trap '' HUP; yes; while :; do sleep 0.1; done; : " + sleep;
+  const std::string ends = "touch " + agents.scratch() + "/ends; echo out; exit 3";
+  for (const bool terminal : {false, true}) {
+    const frame::Open open{.terminal = terminal,
+                           .program = {.argv = {kBusybox, "sh", "-c", script}}};
+    agents.Send(*frame::EncodeOpen(terminal ? 2 : 3, open));
+  }
+  agents.Send(*frame::EncodeOpen(4, {.program = {.argv = {kBusybox, "sh", "-c", ends}}}));
+  Await(agents.scratch() + "/ends");
+  agents.Cut();
+  agents.Return();
+  EXPECT_EQ(agents.haves, (Haves{{1, "tag 1"}}));
+  // Numbers of before mean nothing to this one.
+  agents.Send(*frame::EncodeOpen(2, {.program = {.argv = {kBusybox, "echo", "two"}}}));
+  auto got = agents.Next();
+  ASSERT_TRUE(got && got->kind == frame::Kind::kOutput);
+  EXPECT_EQ(got->payload, "two\n");
+  got = agents.Next();
+  ASSERT_TRUE(got && got->kind == frame::Kind::kOver);
+  EXPECT_EQ(got->number, 2U);
+  for (int i = 0; i < kPatienceMs / 10 && Alive(sleep) != 0; ++i) usleep(10'000);
+  EXPECT_EQ(Alive(sleep), 0);
+  std::ofstream(agents.scratch() + "/go") << "";
+  agents.TakeEnd(1);
+  EXPECT_EQ(agents.logs[1], "one\n");
 }
 
 TEST(Return, EndsAllWhenNoAgentComesInTime) {

@@ -12,6 +12,8 @@ class Scratch {
   // `path` must outlive it.
   explicit Scratch(const char* path) : path_(path) {}
 
+  const char* path() const { return path_; }
+
   // Looks at the folder, and remembers its mode. 0, or errno.
   int Open();
   // Removes all that is in the folder, and gives it its mode back. Follows no link, leaves no mount

@@ -44,6 +44,7 @@ int Secrets::Open() { return path_ == nullptr ? 0 : folder_.Open(); }
 int Secrets::Empty() const { return path_ == nullptr ? 0 : folder_.Empty(); }
 
 int Secrets::Write(frame::Run& run) {
+  variable_.clear();
   if (run.secret_files.empty()) return 0;
   if (path_ == nullptr) return EOPNOTSUPP;
   // A name that no item before could have told to a later one.

@@ -21,6 +21,8 @@ class Secrets {
   // adds TIDEMILL_SECRETS to the run's variables. 0, or errno; some files may then be there. The
   // variable is good until the next Write.
   int Write(frame::Run& run);
+  // What was added; empty: nothing. It is good for as long.
+  const std::string& variable() const { return variable_; }
   // Removes all that is there, also what an item has put there itself. 0, or errno.
   int Empty() const;
 
