@@ -12,6 +12,7 @@
 #include "model/ids.h"
 #include "model/lease.h"
 #include "model/session.h"
+#include "model/stream.h"
 #include "model/sync.h"
 
 namespace tidemill {
@@ -76,6 +77,8 @@ struct SyncResult {
   std::vector<JobId> followed;
   // Of these jobs the agent gives back what it has not begun; the server's word.
   std::vector<JobId> back = {};
+  // What people want of what the agent runs; the server's word. It may be told more than once.
+  std::vector<AskedStream> streams = {};
   std::string project;                      // the session's
   std::string machine = {};                 // and the name of its machine,
   std::string pool = {};                    // and this,

@@ -151,6 +151,12 @@ class FaultyStore : public Store {
   Result<std::vector<SessionId>> Follow(JobId id, Duration time) override {
     return Call([&] { return store_.Follow(id, time); });
   }
+  Result<SessionId> AskStream(const NewStream& stream) override {
+    return Call([&] { return store_.AskStream(stream); });
+  }
+  Result<void> EndStream(StreamId id) override {
+    return Call([&] { return store_.EndStream(id); });
+  }
   Result<StoreState> Dump(std::optional<JobId> only, Bodies bodies) override {
     return gate_.Call([&] { return store_.Dump(only, bodies); });
   }

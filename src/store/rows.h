@@ -13,6 +13,7 @@
 #include "model/job.h"
 #include "model/lease.h"
 #include "model/session.h"
+#include "model/stream.h"
 
 // What goes into a store and comes out of it, as plain values.
 namespace tidemill {
@@ -170,6 +171,19 @@ struct ChangeMark {
   std::int64_t plan_seq = 0;  // see PlanInForce
   // Jobs that Follow has named and whose time is not over, ascending; at most kFollowedJobs.
   std::vector<JobId> followed = {};
+  // Those that AskStream has put there and whose time is not over; the oldest kAskedStreams.
+  std::vector<AskedStream> streams = {};
+};
+// People who wait for an agent at the same time: each does for a second, or for half a minute.
+inline constexpr int kAskedStreams = 256;
+
+// Somebody wants into the container of an item.
+struct NewStream {
+  StreamId id;  // made by the caller, so that the call may be repeated
+  JobId job;
+  std::int64_t item = 0;
+  std::string ask;  // see AskedStream
+  Duration life{};  // how long agents are told of it
 };
 // Agents get the list with each sync; more people than this read something else meanwhile.
 inline constexpr int kFollowedJobs = 64;

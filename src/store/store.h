@@ -127,6 +127,12 @@ class Store {
   // Somebody reads what the job's items write as it comes, for so long from now; never shortens
   // it. Answers who has leases of the job, at most kFollowSessions. kNotFound: no such job.
   virtual Result<std::vector<SessionId>> Follow(JobId id, Duration time) = 0;
+  // Somebody wants into what an item runs in: who has its lease is told so, by ReadChange. Answers
+  // who that is. kNotFound: no such job or item. kConflict: nobody has a lease of it; the reason
+  // says in which state it is. kExhausted: too many wait already.
+  virtual Result<SessionId> AskStream(const NewStream& stream) = 0;
+  // Its agent has come, or nobody waits for it any more: no one is told of it from now on.
+  virtual Result<void> EndStream(StreamId id) = 0;
   // The whole state of all jobs, or of one and the sessions that hold its leases, as of one moment.
   virtual Result<StoreState> Dump(std::optional<JobId> only, Bodies bodies) = 0;
 };

@@ -17,5 +17,6 @@
 #include "store/settings_contract.h"
 #include "store/settle_contract.h"
 #include "store/standing_contract.h"
+#include "store/stream_contract.h"
 #include "store/trial_contract.h"
 #include "store/worn_contract.h"

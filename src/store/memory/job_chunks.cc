@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "store/memory/job_chunks.h"
 
+#include "store/stream_rules.h"
+
 namespace tidemill {
 namespace {
 
@@ -69,6 +71,15 @@ void JobChunks::List(std::int32_t number, const ChunkTally& tally) {
   Put(free_worn_, number, tally.free_worn > 0);
   Put(free_sound_, number, tally.free > tally.free_worn);
   Put(waiting_, number, tally.waiting > 0);
+}
+
+const Chunk* JobChunks::FindItem(std::int64_t item) const {
+  for (auto entry = chunks_.lower_bound(FirstChunkFor(item)); entry != chunks_.end(); ++entry) {
+    const Chunk& chunk = entry->second.stored.chunk;
+    if (chunk.first_item > item) return nullptr;
+    if (item < chunk.first_item + chunk.length()) return &chunk;
+  }
+  return nullptr;
 }
 
 std::int64_t JobChunks::FreeInFirst(int chunks) const {

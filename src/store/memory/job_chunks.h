@@ -42,6 +42,8 @@ class JobChunks {
   const Entries& all() const { return chunks_; }
   bool Has(std::int32_t number) const { return chunks_.contains(number); }
   const StoredChunk& at(std::int32_t number) const { return chunks_.at(number).stored; }
+  // The one that has the item; null if it is packed away or there is none.
+  const Chunk* FindItem(std::int64_t item) const;
   const ChunkTally& TallyOf(std::int32_t number) const { return chunks_.at(number).tally; }
 
   // With those that are packed away.

@@ -270,6 +270,7 @@ void MemoryStore::DropJob(JobId id) {
   job_keys_.erase({row.job.project, row.job.key});
   under_way_.erase(id);
   touched_.DropJob(id);
+  streams_.DropJob(id);
   jobs_.erase(id);
 }
 
@@ -281,6 +282,7 @@ Result<std::int64_t> MemoryStore::DropStale(Duration age) {
     if (row->job.state == JobState::kDraft && row->touched_us < before) drafts.push_back(id);
   }
   for (const JobId id : drafts) DropJob(id);
+  streams_.DropOver(clock_us_());
   const TimePoint gone_before{Duration(before)};
   std::erase_if(machine_rows_, [gone_before](const auto& entry) {
     return !entry.second.IsShown() && entry.second.since < gone_before;
@@ -318,6 +320,7 @@ Result<ChangeMark> MemoryStore::ReadChange() {
       mark.followed.push_back(job);
     }
   }
+  mark.streams = streams_.Until(mark.clock_us, kAskedStreams);
   return mark;
 }
 

@@ -21,6 +21,7 @@
 #include "store/memory/notify_table.h"
 #include "store/memory/report_table.h"
 #include "store/memory/session_table.h"
+#include "store/memory/stream_table.h"
 #include "store/memory/touched.h"
 #include "store/memory/try_table.h"
 #include "store/notify_store.h"
@@ -90,6 +91,8 @@ class MemoryStore : public Store,
   Result<ChangeMark> ReadChange() override;
   Result<void> Announce() override;
   Result<std::vector<SessionId>> Follow(JobId id, Duration time) override;
+  Result<SessionId> AskStream(const NewStream& stream) override;
+  Result<void> EndStream(StreamId id) override;
   Result<StoreState> Dump(std::optional<JobId> only, Bodies bodies) override;
 
   // For a check after each call, of no more than the call may have changed: from WatchTouched on,
@@ -261,6 +264,7 @@ class MemoryStore : public Store,
   std::int64_t last_job_ = 0;         // a number is never used again, though its draft was dropped
   std::vector<SessionId> seen_over_;  // by the reaper when it last looked, if Plant::kReapUnlocked
   std::map<JobId, std::int64_t> followed_;  // until when
+  StreamTable streams_;
   TouchedChunks touched_;
   SessionTable sessions_;
   LeaseTable leases_{touched_};

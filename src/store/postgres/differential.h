@@ -3,11 +3,15 @@
 // For differential_test.cc: how long its worlds are, what it has come to, and answers as they are
 // compared.
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
+#include "base/random.h"
 #include "model/job.h"
 #include "store/rows.h"
 
@@ -20,8 +24,17 @@ inline std::vector<std::pair<Job, Counts>> Plain(const std::vector<JobCounts>& a
   for (const JobCounts& counts : all) plain.push_back(Plain(counts));
   return plain;
 }
-inline std::pair<std::int64_t, std::int64_t> Plain(const ChangeMark& mark) {
-  return {mark.seq, mark.clock_us};
+inline auto Plain(const ChangeMark& mark) {
+  return std::tuple(mark.seq, mark.clock_us, mark.streams);
+}
+// Few ids, so that some come again.
+inline NewStream AnyStream(SeededRandom& random, JobId job) {
+  const std::uint64_t number = random.Below(100);
+  return {.id = {1, number},
+          .job = job,
+          .item = static_cast<std::int64_t>(random.Below(40)),
+          .ask = std::to_string(number),
+          .life = std::chrono::seconds(random.Below(100))};
 }
 template <typename T>
 const T& Plain(const T& value) {

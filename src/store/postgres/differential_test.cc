@@ -346,12 +346,15 @@ class Differential {
   void Read() {
     const JobId id = AnyJob();
     const int limit = Below(6);
-    switch (Below(14)) {
+    switch (Below(15)) {
       case 13: {
         const auto records = Both("ListRecords", [](Store& store) { return store.ListRecords(); });
         if (records) seen_.blamed += !records->empty();
         return;
       }
+      case 14:
+        Both("AskStream", [ask = AnyStream(random_, id)](Store& s) { return s.AskStream(ask); });
+        return;
       case 9:
         Both("CountJobs", [&](Store& store) { return store.CountJobs({id, {3}, {1}}); });
         return;

@@ -221,6 +221,11 @@ TEST_F(PlanTest, OpenReportsAreReadFromTheNewestOnes) {
              {"Index Scan Backward using report_pkey", "chunk_pkey"});
 }
 
+TEST_F(PlanTest, WhoRunsAnItemIsFoundFromTheFirstChunkThatItCanBeIn) {
+  ExpectUses(Plan(kFindItemLease, Params().Big(1).Int(4).Big(300), "(1, 4, 300)"),
+             {"chunk_pkey", "chunk >= ", "lease_of_job"});
+}
+
 TEST_F(PlanTest, RunnableAndSweepableJobsAreFoundAmongTheLiveOnes) {
   ExpectUses(Plan(kListRunnable, Params().Int(10).Int(256).Int(100), "(10, 256, 100)"),
              {"job_live_of_project", "chunk_with_free", "item_try_due", "due_at <="});

@@ -86,6 +86,8 @@ class PostgresStore : public Store,
   Result<ChangeMark> ReadChange() override;
   Result<void> Announce() override;
   Result<std::vector<SessionId>> Follow(JobId id, Duration time) override;
+  Result<SessionId> AskStream(const NewStream& stream) override;
+  Result<void> EndStream(StreamId id) override;
   Result<StoreState> Dump(std::optional<JobId> only, Bodies bodies) override;
 
   Result<std::vector<LedgerJob>> ListLedgerJobs(JobId after, int limit) override;

@@ -149,6 +149,16 @@ ChunkStat ReadStat(Row& row) {
   return stat;
 }
 
+AskedStream ReadAsked(Row& row) {
+  AskedStream stream;
+  stream.id = row.Uuid<StreamId>();
+  stream.session = row.Uuid<SessionId>();
+  stream.job.number = row.Big();
+  stream.item = row.Big();
+  stream.ask = row.Text();
+  return stream;
+}
+
 Session ReadSession(Row& row) {
   Session session;
   session.id = row.Uuid<SessionId>();

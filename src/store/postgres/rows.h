@@ -54,6 +54,13 @@ Pool ReadPool(Row& row);
   "session_id, machine, project, pool, millicpus, memory_bytes, devices, state, aside"
 Session ReadSession(Row& row);
 
+// Of one that a left join has not found: all are there, and mean nothing.
+#define TIDEMILL_ASKED_COLUMNS                                                              \
+  "coalesce(s.stream_id, '00000000-0000-0000-0000-000000000000'),"                          \
+  " coalesce(s.session_id, '00000000-0000-0000-0000-000000000000'), coalesce(s.job_id, 0)," \
+  " coalesce(s.item, 0), coalesce(s.ask, '')"
+AskedStream ReadAsked(Row& row);
+
 // Locks chunks, lowest first, and reads them as they are once locked.
 extern const Statement kLockChunks;
 Params ChunkKeys(const std::vector<ChunkKey>& keys);
@@ -98,5 +105,7 @@ void SendChunks(Transaction& transaction, const Job& job, const std::vector<NewC
 extern const Statement kReadJob;
 extern const Statement kLockJob;
 extern const Statement kBumpChange;
+// Streams whose time is over.
+extern const Statement kDropAsked;
 
 }  // namespace tidemill

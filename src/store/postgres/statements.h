@@ -34,6 +34,7 @@ extern const Statement kForgetMarks;
 extern const Statement kListSweepable;
 extern const Statement kListMachines;
 extern const Statement kListOpenReports;
+extern const Statement kFindItemLease;
 extern const Statement kLockLeasesOfSessions;
 extern const Statement kLockExpired;
 extern const Statement kLockToRoll;

@@ -48,10 +48,12 @@ const Statement kDropMachines{
 
 const Statement kReadChange{
     "read_change",
-    "select c.seq, clock_timestamp(), p.plan_seq, coalesce(f.job_id, 0) from leader p, change c"
-    " left join"
-    " (select job_id from followed where until > clock_timestamp() order by job_id limit $1) f"
-    " on true"};
+    "select c.seq, clock_timestamp(), p.plan_seq, array_to_string(array("
+    "  select job_id from followed where until > clock_timestamp() order by job_id limit $1), ' '),"
+    " s.number is not null, " TIDEMILL_ASKED_COLUMNS
+    " from leader p, change c left join"
+    " (select * from asked_stream where until > clock_timestamp() order by number limit $2) s"
+    " on true order by s.number"};
 const Statement kFollow{"follow",
                         "insert into followed (job_id, until)"
                         " select job_id, clock_timestamp() + $2 * interval '1 us' from job"
@@ -179,6 +181,7 @@ Result<std::int64_t> PostgresStore::DropStale(Duration age) {
     transaction.Send(kDropDrafts, Params().Big(age.count()));
     transaction.Send(kDropSessions, Params().Big(age.count()));
     transaction.Send(kDropFollowed);
+    transaction.Send(kDropAsked);
     transaction.Send(kDropMachines, Params().Big(age.count()));
     TIDEMILL_TRY(const std::vector<Rows> answers, transaction.Commit());
     return answers[0].touched() + answers[1].touched();
@@ -186,14 +189,15 @@ Result<std::int64_t> PostgresStore::DropStale(Duration age) {
 }
 
 Result<ChangeMark> PostgresStore::ReadChange() {
-  TIDEMILL_TRY(const Rows rows, Query(kReadChange, Params().Big(kFollowedJobs)));
+  TIDEMILL_TRY(const Rows rows, Query(kReadChange, Params().Big(kFollowedJobs).Big(kAskedStreams)));
   ChangeMark mark;
   for (int i = 0; i < rows.size(); ++i) {
     Row row = rows[i];
     mark.seq = row.Big();
     mark.clock_us = row.Time();
     mark.plan_seq = row.Big();
-    if (const JobId job{row.Big()}; job.number != 0) mark.followed.push_back(job);
+    mark.followed = ParseJobIds(row.Text());
+    if (row.Flag()) mark.streams.push_back(ReadAsked(row));
   }
   return mark;
 }
