@@ -142,6 +142,7 @@ void Keeper::Poll(std::function<void(bool)> done) {
         const TimePoint now = deps_.loop.Now();
         guard_.Heard(now, mark->clock_us);
         events_.followed(mark->followed);
+        events_.streams(mark->streams);
         const bool changed = std::exchange(seen_change_, mark->seq) != mark->seq;
         const bool planned = std::exchange(seen_plan_, mark->plan_seq) != mark->plan_seq;
         if (changed) events_.changed();

@@ -33,8 +33,9 @@ class Keeper {
     std::function<void(const std::vector<SessionId>&)> lost_leases;  // they should sync soon
     std::function<void()> tick;                                      // once a reap round
     std::function<bool()> agents_wait;
-    std::function<void(SessionId)> put_aside;                 // it should sync soon
-    std::function<void(const std::vector<JobId>&)> followed;  // those that are, with each poll
+    std::function<void(SessionId)> put_aside;                      // it should sync soon
+    std::function<void(const std::vector<JobId>&)> followed;       // those that are, with each poll
+    std::function<void(const std::vector<AskedStream>&)> streams;  // the same
     std::function<void()> changed;  // a poll has seen that something new can be granted
     std::function<void(const std::vector<SessionId>&)> asked_back;  // they should sync soon
   };

@@ -32,6 +32,7 @@ Server::Server(ServerDeps deps, const ServerLimits& limits)
                .agents_wait = [this] { return !waiters_.empty(); },
                .put_aside = [this](SessionId session) { waiters_.WakeOne(session); },
                .followed = [this](const std::vector<JobId>& jobs) { UseFollowed(jobs); },
+               .streams = [this](const std::vector<AskedStream>& all) { UseStreams(all); },
                .changed =
                    [this] {
                      if (leader_) leader_->Soon();
@@ -180,6 +181,7 @@ void Server::Sync(SyncRequest request, Reply<SyncResult> reply) {
 
 void Server::Tell(SessionId session, SyncResult& result) {
   result.followed = followed_;
+  result.streams = streams_.Tell(session);
   if (!result.owed.empty()) result.back = board_.book().TakeBack(session);
 }
 
@@ -209,6 +211,39 @@ void Server::UseFollowed(const std::vector<JobId>& jobs) {
           if (!sessions) return;  // they hear it with their next sync
           for (const SessionId& session : *sessions) waiters_.WakeOne(session);
         });
+  }
+}
+
+void Server::AskStream(JobId job, std::int64_t item, const std::string& ask,
+                       Reply<AskedStream> reply) {
+  const NewStream stream{deps_.random.NewId<StreamId>(), job, item, ask, kStreamTime};
+  OnStore(
+      deps_, [stream](Store& store) { return store.AskStream(stream); },
+      [this, stream, reply = std::move(reply)](Result<SessionId> session) {
+        if (!session) return reply(tl::unexpected(session.error()));
+        const AskedStream asked{stream.id, *session, stream.job, stream.item, stream.ask};
+        streams_.Add(asked);
+        // Who asked is there before the agent can come.
+        reply(asked);
+        WakeForStreams();
+      });
+}
+
+// If the store does not hear of it, its time is over soon.
+void Server::EndStream(StreamId stream) {
+  streams_.End(stream);
+  OnStore(deps_, [stream](Store& store) { return store.EndStream(stream); }, [](Result<void>) {});
+}
+
+// The agents may wait here, though the one who wants in asked another server.
+void Server::UseStreams(const std::vector<AskedStream>& streams) {
+  streams_.Use(streams);
+  WakeForStreams();
+}
+
+void Server::WakeForStreams() {
+  for (const SessionId& session : streams_.ToWake()) {
+    if (waiters_.WakeOne(session)) streams_.Woken(session);
   }
 }
 

@@ -15,6 +15,7 @@
 #include "server/keeper.h"
 #include "server/leader.h"
 #include "server/lease_watch.h"
+#include "server/streams.h"
 #include "server/troubles.h"
 #include "server/waiters.h"
 
@@ -58,6 +59,12 @@ class Server {
   // Somebody reads the job's logs as they come: agents store them soon. Said again while it lasts.
   static constexpr Duration kFollowTime = std::chrono::seconds(10);
   void Follow(JobId job, Reply<void> reply);
+  // Somebody wants into the container of an item that runs: its agent is told so, for a while. Who
+  // asked waits no longer than that. Fails as Store::AskStream does.
+  static constexpr Duration kStreamTime = std::chrono::seconds(30);
+  void AskStream(JobId job, std::int64_t item, const std::string& ask, Reply<AskedStream> reply);
+  // The agent has come for it, or nobody waits any more: it makes room for others.
+  void EndStream(StreamId stream);
   Jobs& jobs() { return jobs_; }
   const ServerDeps& deps() const { return deps_; }
   const ServerLimits& limits() const { return limits_; }
@@ -73,6 +80,8 @@ class Server {
   // What an agent is told with its sync beyond what the store said.
   void Tell(SessionId session, SyncResult& result);
   void UseFollowed(const std::vector<JobId>& jobs);
+  void UseStreams(const std::vector<AskedStream>& streams);
+  void WakeForStreams();
   void ForgetOld();
   void EndTrial(JobId job);
   void PauseTrial(JobId job, const std::string& reason);
@@ -91,6 +100,7 @@ class Server {
   LeaseWatch watch_;
   std::optional<Leader> leader_;  // nothing if nobody plans
   std::vector<JobId> followed_;
+  AskedStreams streams_;
   TimePoint offered_{};  // when work was last offered to those who wait
 };
 

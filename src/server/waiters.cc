@@ -21,14 +21,15 @@ void Waiters::Wait(SessionId session, Duration at_most, Reply<bool> reply) {
                                   [this, session] { Answer(session, false); });
 }
 
-void Waiters::Answer(SessionId session, bool sync_now) {
+bool Waiters::Answer(SessionId session, bool sync_now) {
   const auto found = waiters_.find(session);
-  if (found == waiters_.end()) return;
+  if (found == waiters_.end()) return false;
   Waiter waiter = std::move(found->second);
   order_.erase(waiter.place);
   waiters_.erase(found);
   deps_.loop.Cancel(waiter.timer);
   waiter.reply(sync_now);
+  return true;
 }
 
 void Waiters::Wake(std::int64_t count, const std::function<bool(SessionId)>& could_use) {
@@ -39,8 +40,6 @@ void Waiters::Wake(std::int64_t count, const std::function<bool(SessionId)>& cou
   }
   for (const SessionId& session : chosen) Answer(session, true);
 }
-
-void Waiters::WakeOne(SessionId session) { Answer(session, true); }
 
 void Waiters::Stop() {
   stopped_ = true;

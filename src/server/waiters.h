@@ -23,7 +23,8 @@ class Waiters {
   void Wait(SessionId session, Duration at_most, Reply<bool> reply);
   // Wakes those that `could_use` it, the longest waiting first, at most `count`.
   void Wake(std::int64_t count, const std::function<bool(SessionId)>& could_use);
-  void WakeOne(SessionId session);
+  // Answers whether it waited.
+  bool WakeOne(SessionId session) { return Answer(session, true); }
   // Nobody hears the answer any more.
   void Forget(SessionId session) { Answer(session, false); }
   // Answers all with 'nothing came'.
@@ -37,7 +38,7 @@ class Waiters {
     TimerId timer = TimerId::kNone;
     std::list<SessionId>::iterator place;
   };
-  void Answer(SessionId session, bool sync_now);
+  bool Answer(SessionId session, bool sync_now);
 
   const ServerDeps deps_;
   const Duration longest_wait_;

@@ -30,6 +30,8 @@ constexpr std::int64_t kMostRunMs = std::int64_t{1} << 50;
 constexpr double kMostSquares = 1e-6 * static_cast<double>(kMostRunMs) * kMostRunMs;
 // Of one agent. It holds no more leases than kLeasesPerSession, but may be told of other jobs.
 constexpr std::size_t kMostJobs = 1000;
+// No server knows of more.
+constexpr std::size_t kMostStreams = 256;
 
 std::int64_t MillisecondsOf(Duration duration) {
   return std::chrono::duration_cast<std::chrono::milliseconds>(duration).count();
@@ -94,6 +96,35 @@ Result<std::vector<JobId>> ReadJobs(const Fields& fields, std::string_view name)
     jobs.push_back({number});
   }
   return jobs;
+}
+
+// Nothing if there are none.
+void AppendStreams(std::string& out, const std::vector<AskedStream>& streams) {
+  if (streams.empty()) return;
+  out.push_back(',');
+  AppendEach(out, "streams", streams, [&](const AskedStream& stream) {
+    out.push_back('{');
+    Append(out, "id", ToString(stream.id));
+    json::AppendNumber(out, "job", stream.job.number);
+    json::AppendNumber(out, "item", stream.item);
+    json::AppendValue(out, "ask", stream.ask);
+    out.push_back('}');
+  });
+}
+
+Result<AskedStream> ReadStream(const Fields& fields, SessionId session) {
+  AskedStream read;
+  read.session = session;
+  TIDEMILL_TRY(read.id, fields.Id<StreamId>("id"));
+  TIDEMILL_TRY(read.job.number, fields.Int("job", {.least = 1}));
+  TIDEMILL_TRY(read.item, fields.Int("item", {.most = limits::kItemsPerJob - 1}));
+  // Kept as it is: one that only newer agents understand does not spoil the whole sync.
+  const Value* ask = fields.Find("ask");
+  if (ask == nullptr || !ask->is_object()) {
+    return json::Wrong(fields.In("ask"), "must be an object");
+  }
+  read.ask = ask->dump();
+  return read;
 }
 
 // A number that is not below 0; absent means 0.
@@ -317,6 +348,7 @@ std::string FormatSyncResult(const SyncResult& result) {
   json::AppendFlag(out, "draining", result.draining);
   AppendJobs(out, "followed", result.followed);
   AppendJobs(out, "back", result.back);
+  AppendStreams(out, result.streams);
   if (!result.token.empty()) json::AppendText(out, "token", result.token);
   return out.append("}");
 }
@@ -345,6 +377,12 @@ Result<SyncResult> ParseSyncResult(std::string_view body, SessionId session) {
   TIDEMILL_TRY(result.draining, fields.Flag("draining", false));
   TIDEMILL_TRY(result.followed, ReadJobs(fields, "followed"));
   TIDEMILL_TRY(result.back, ReadJobs(fields, "back"));
+  TIDEMILL_TRY_VOID(
+      json::ReadEach(fields, "streams", kMostStreams, [&](const Fields& element) -> Result<void> {
+        TIDEMILL_TRY(AskedStream read, ReadStream(element, session));
+        result.streams.push_back(std::move(read));
+        return {};
+      }));
   TIDEMILL_TRY(result.token, fields.Text("token", {.most_bytes = kMostToken, .absent = ""}));
   return result;
 }

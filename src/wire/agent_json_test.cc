@@ -81,6 +81,10 @@ SyncResult AnyResult(Random& random, SessionId session) {
   result.draining = random.Chance(0.5);
   if (random.Chance(0.5)) result.followed = {{7}, {9}};
   if (random.Chance(0.5)) result.back = {{7}, {1LL << 40}};
+  if (random.Chance(0.5)) {
+    result.streams = {{random.NewId<StreamId>(), session, {7}, 0, R"({"port":80})"},
+                      {random.NewId<StreamId>(), session, {9}, 12, R"({"term":"a\"\n"})"}};
+  }
   return result;
 }
 
@@ -168,6 +172,28 @@ TEST(SyncJson, LooksAsTheContractSays) {
             R"("tries":[{"item":6150,"attempts":1,"lost":0}]}],"gone":[],"refused":[],)"
             R"("draining":false})");
   EXPECT_EQ(FormatWaitAnswer(true), R"({"sync":true})");
+}
+
+TEST(SyncJson, StreamsAreToldAsTheContractSays) {
+  SyncResult result;
+  result.streams = {{{1, 2}, {3, 4}, {7}, 12, R"({"port":80})"}};
+  EXPECT_EQ(FormatSyncResult(result),
+            R"({"leases":[],"gone":[],"refused":[],"draining":false,"streams":[)"
+            R"({"id":"00000000-0000-0001-0000-000000000002","job":7,"item":12,)"
+            R"("ask":{"port":80}}]})");
+}
+
+TEST(SyncJson, AStreamsAskIsKeptWhateverItIs) {
+  const auto read = [](const std::string& ask) {
+    return ParseSyncResult(
+        R"({"streams":[{"id":"00000000-0000-0001-0000-000000000002","job":7,"item":0)" + ask +
+            "}]}",
+        {3, 4});
+  };
+  EXPECT_EQ(read(R"(,"ask":{ "newer" : [ 1 ] })")->streams.at(0),
+            (AskedStream{{1, 2}, {3, 4}, {7}, 0, R"({"newer":[1]})"}));
+  EXPECT_EQ(read(R"(,"ask":"{}")").error().reason, "streams[0].ask: must be an object");
+  EXPECT_EQ(read("").error().reason, "streams[0].ask: must be an object");
 }
 
 TEST(SyncJson, AFieldThatIsWrongIsNamed) {

@@ -47,6 +47,8 @@ constexpr std::array kKinds = {
          "Send less at once: items can be sent in several parts."},
     Kind{Code::kInvalid, 415, "content_type", "The body is of the wrong type",
          "Send the body with the Content-Type that the detail names."},
+    Kind{Code::kInvalid, 426, "upgrade", "This is a stream",
+         "Ask for it as the detail says, or with the command that it names."},
     Kind{Code::kInvalid, 431, "header_too_large", "The header is too large",
          "Send fewer or shorter header fields."},
     Kind{Code::kInvalid, 501, "not_implemented", "Not spoken here",
