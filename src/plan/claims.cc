@@ -12,10 +12,12 @@ namespace {
 
 constexpr std::int64_t kMillion = 1'000'000;
 
+// A pool's own name is its label `pool`, unless it has another one of that name.
 bool HasLabels(const PlanPool& pool, const Labels& asked) {
   return std::all_of(asked.begin(), asked.end(), [&](const auto& label) {
     const auto found = pool.labels.find(label.first);
-    return found != pool.labels.end() && found->second == label.second;
+    if (found == pool.labels.end()) return label.first == "pool" && label.second == pool.name;
+    return found->second == label.second;
   });
 }
 

@@ -241,6 +241,17 @@ TEST(Schedule, UsesMachinesOfPoolsThatAllowIt) {
   EXPECT_EQ(SlotsOf(PlanOf(world), 1), 0);
 }
 
+TEST(Schedule, FindsAPoolByItsName) {
+  Snapshot world = World(2);
+  world.jobs = {JobOf(1, "q", 100)};
+  world.jobs[0].labels = {{"pool", "p"}};
+  EXPECT_EQ(SlotsOf(PlanOf(world), 1), 8);
+  world.jobs[0].labels = {{"pool", "r"}};
+  EXPECT_EQ(SlotsOf(PlanOf(world), 1), 0);
+  world.pools[0].labels = {{"pool", "r"}};  // which it says itself
+  EXPECT_EQ(SlotsOf(PlanOf(world), 1), 8);
+}
+
 // The first pool is full of long items of job 1, which is far beyond its share there. Job 2 has its
 // share there too, but must not wait while the second pool is idle.
 TEST(Schedule, LeavesNoMachineIdleForTheSakeOfShares) {
