@@ -40,6 +40,8 @@ Agent::Agent(AgentDeps deps, AgentOptions options)
       logs_(tails_),
       pins_(deps_, pass_),
       slots_(deps_, options_, pins_, *this),
+      streams_({deps_, options_, pass_, work_, catalog_, slots_},
+               [this](JobId job, ItemRun& run) { AddCache(job, run); }),
       health_(options_.limits),
       first_data_(static_cast<std::uint64_t>(options_.run) << 32),
       last_data_(first_data_),
@@ -278,6 +280,7 @@ void Agent::OnSynced(Result<SyncResult> result) {
   // Also without room for more: somebody may want to read what it writes just now.
   if (!leaving_) WaitForWork();
   Fill();
+  streams_.Take(result->streams);
   Consider();
 }
 

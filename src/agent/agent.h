@@ -24,6 +24,7 @@
 #include "agent/progress.h"
 #include "agent/slots.h"
 #include "agent/staged.h"
+#include "agent/stream_book.h"
 #include "agent/tails.h"
 #include "agent/work.h"
 
@@ -229,6 +230,7 @@ class Agent : private SlotEvents {
   MaskedLogs logs_;
   ImagePins pins_;
   Slots slots_;
+  StreamBook streams_;
   ProgressBook progress_;
   Health health_;
 

@@ -64,6 +64,7 @@ class TestLink : public ServerLink {
     result.gone = std::exchange(to_drop, {});
     result.followed = followed;
     result.back = back;
+    result.streams = streams;
     if (request.free.millicpus > 0 && !to_grant.empty()) {
       result.grants.push_back(to_grant.front());
       to_grant.pop_front();
@@ -79,7 +80,8 @@ class TestLink : public ServerLink {
     waits = once;
   }
   void FetchItems(const SessionPass&, ChunkKey, Done<std::string> done) override {
-    Answer<std::string>(done, "");
+    Answer<std::string>(
+        done, items_away ? Result<std::string>(Fail(Code::kUnknown, "no answer")) : std::string());
   }
   void FetchSecrets(const SessionPass&, JobId, Done<Secrets> done) override {
     Answer<Secrets>(done, secrets);
@@ -109,10 +111,11 @@ class TestLink : public ServerLink {
     }
   }
 
-  Done<bool> waits;             // the last one that does
-  std::vector<JobId> followed;  // told with each sync
-  std::vector<JobId> back;      // told with each sync
-  std::string objects;          // of every job
+  Done<bool> waits;                  // the last one that does
+  std::vector<JobId> followed;       // told with each sync
+  std::vector<JobId> back;           // told with each sync
+  std::vector<AskedStream> streams;  // told with each sync
+  std::string objects;               // of every job
   std::map<JobId, std::string> documents;
   Secrets secrets;  // of every job
   RoleKeys role;    // of every job
@@ -124,6 +127,7 @@ class TestLink : public ServerLink {
   std::deque<Grant> to_grant;
   std::vector<LeaseId> to_drop;
   bool down = false;
+  bool items_away = false;
   bool lose_session = false;
   int to_refuse = 0;     // settlements
   int refuse_syncs = 0;  // whole ones

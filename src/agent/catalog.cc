@@ -268,6 +268,11 @@ const Resources* Catalog::EachOf(JobId job) const {
   return is_here ? &found->second.value->container.limits : nullptr;
 }
 
+bool Catalog::Has(ChunkKey chunk) const {
+  const auto found = chunks_.find(chunk);
+  return EachOf(chunk.job) != nullptr && found != chunks_.end() && found->second.value;
+}
+
 ItemRun Catalog::MakeProgram(JobId job) const {
   const Entry& entry = JobOf(job);
   ItemRun run;

@@ -62,6 +62,8 @@ class Catalog {
   const Resources* EachOf(JobId job) const;
   // After Get.
   const Entry& JobOf(JobId job) const { return *jobs_.at(job).value; }
+  // Whether Get has brought all of it, and KeepOnly left it.
+  bool Has(ChunkKey chunk) const;
   // The program of a job that is a loop. After Get.
   ItemRun MakeProgram(JobId job) const;
   // What to run for an attempt. kInvalid: its item does not have what the command asks for.

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "agent/link.h"
+#include "agent/stream_link.h"
 #include "base/log.h"
 #include "base/loop.h"
 #include "base/random.h"
@@ -108,10 +109,11 @@ struct AgentDeps {
   Log& log;
   ItemLogs& logs;
   AgentMemory& memory;
-  ItemData* data = nullptr;      // null: jobs with inputs or outputs cannot run here
-  JobCode* code = nullptr;       // null: jobs that bring code cannot run here
-  JobCache* cache = nullptr;     // null: jobs with a cache cannot run here
-  DeviceCheck* check = nullptr;  // null: devices are taken to work
+  ItemData* data = nullptr;       // null: jobs with inputs or outputs cannot run here
+  JobCode* code = nullptr;        // null: jobs that bring code cannot run here
+  JobCache* cache = nullptr;      // null: jobs with a cache cannot run here
+  DeviceCheck* check = nullptr;   // null: devices are taken to work
+  StreamLink* streams = nullptr;  // null: nobody gets into what runs here, nor hears why
 };
 
 struct AgentLimits {
@@ -210,6 +212,7 @@ struct AgentOptions {
   std::function<std::string()> disk_trouble = [] { return std::string(); };
   // What inputs may take of the disk before none is fetched ahead any more.
   std::int64_t data_bytes = std::int64_t{10} << 30;
+  bool streams = true;   // people may get into what runs here
   SessionPass pass;      // of its last life, or zero: a new session is made
   std::int32_t run = 0;  // how often it was started; higher each time
   AgentLimits limits;

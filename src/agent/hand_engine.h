@@ -3,6 +3,7 @@
 // For the tests of the agent: containers that do what the test says, when it says so.
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 #include <utility>
@@ -17,6 +18,13 @@ namespace tidemill {
 
 class HandEngine : public Engine {
  public:
+  struct Stream {
+    StreamStart start;               // with the size that it has now
+    std::vector<std::string> input;  // each as it was sent
+    std::vector<bool> holds;         // as they were told
+    bool closed = false;
+  };
+
   struct Made : Container {
     Made(HandEngine& a_engine, ContainerSpec a_spec, ContainerEvents& a_events)
         : engine(a_engine), spec(std::move(a_spec)), events(a_events) {
@@ -38,6 +46,21 @@ class HandEngine : public Engine {
       roles.emplace_back(keys);
     }
     ContainerUse Use() const override { return use; }
+    void OpenStream(StreamStart start) override {
+      EXPECT_FALSE(streams.contains(start.number));
+      streams[start.number].start = std::move(start);
+    }
+    void SendToStream(std::uint64_t number, std::string_view bytes) override {
+      streams.at(number).input.emplace_back(bytes);
+    }
+    void ResizeStream(std::uint64_t number, std::uint16_t rows, std::uint16_t columns) override {
+      streams.at(number).start.rows = rows;
+      streams.at(number).start.columns = columns;
+    }
+    void HoldStream(std::uint64_t number, bool hold) override {
+      streams.at(number).holds.push_back(hold);
+    }
+    void CloseStream(std::uint64_t number) override { streams.at(number).closed = true; }
     bool usable() const override { return true; }
 
     // May destroy it.
@@ -58,7 +81,8 @@ class HandEngine : public Engine {
     ItemRun program;
     std::vector<ItemRun> runs;  // that have not ended
     std::vector<std::uint64_t> stopped;
-    std::vector<std::string> roles;  // as they were told
+    std::vector<std::string> roles;           // as they were told
+    std::map<std::uint64_t, Stream> streams;  // by number, also those that are over
     std::size_t runs_before_role = 0;
     bool no_more = false;
   };

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -44,7 +45,10 @@ struct Slots::Slot : ContainerEvents {
         grace(wish.grace),
         secrets(std::move(wish.secrets)),
         keeps(std::move(wish.keeps)) {}
-  ~Slot() override { slots.room_.Return(share); }
+  ~Slot() override {
+    EndStreams();
+    slots.room_.Return(share);
+  }
   Slot(const Slot&) = delete;
   Slot& operator=(const Slot&) = delete;
 
@@ -111,6 +115,13 @@ struct Slots::Slot : ContainerEvents {
     owner.events_.OnRoom();
   }
 
+  // See slots_streams.cc.
+  void OnStreamBytes(std::uint64_t number, bool is_error, std::string_view bytes) override;
+  void OnStreamFull(std::uint64_t number, bool full) override;
+  void OnStreamEnd(std::uint64_t number, const StreamEnd& end) override;
+  std::shared_ptr<SlotStream> StreamOf(std::uint64_t number) const;
+  void EndStreams();
+
   // Whether one of its runs should have ended long ago; `passed` is since it was last asked.
   bool IsLate(Duration passed);
   // What is to be told when it is closed for that.
@@ -131,6 +142,8 @@ struct Slots::Slot : ContainerEvents {
   std::unique_ptr<Container> container;            // null while it is being opened, or left
   // The first one runs, the others wait in the container; of a loop, any of them may run.
   std::deque<Given> runs;
+  // That are open, by number.
+  std::map<std::uint64_t, std::weak_ptr<SlotStream>> streams;
   bool used = false;      // has had a run
   bool unwanted = false;  // to be closed as soon as it is open
   bool retired = false;   // gets nothing more

@@ -16,7 +16,8 @@ Slots::Slots(const AgentDeps& deps, const AgentOptions& options, ImagePins& pins
       options_(options),
       pins_(pins),
       events_(events),
-      room_(options.shape, options.devices) {}
+      room_(options.shape, options.devices),
+      last_stream_(static_cast<std::uint64_t>(options.run) << 32) {}
 
 Slots::~Slots() = default;
 
@@ -105,7 +106,7 @@ void Slots::Run(const Attempt& attempt, const Need& need, int depth, ItemRun run
   Slot* slot = FewestRuns(need, depth, attempt.alone);
   TIDEMILL_CHECK(slot != nullptr);
   run.number = ++last_run_;
-  if (!slot->spec.loop) TellDevices(*slot, run);  // a loop's program has heard of them
+  if (!slot->spec.loop) TellDevices(*slot, run.env);  // a loop's program has heard of them
   slot->used = true;
   slot->runs.push_back({run.number, attempt});
   slot->runs.back().attempt.devices = slot->devices;
@@ -241,7 +242,7 @@ void Slots::Opened(Slot* slot, Result<std::unique_ptr<Container>> container) {
     }
     TellRole(*slot);
     if (slot->spec.loop) {
-      TellDevices(*slot, slot->program);
+      TellDevices(*slot, slot->program.env);
       slot->container->Load(std::move(slot->program));
     }
     return events_.OnOpened(slot->spec.job);
@@ -253,9 +254,9 @@ void Slots::Opened(Slot* slot, Result<std::unique_ptr<Container>> container) {
   events_.OnRoom();
 }
 
-void Slots::TellDevices(const Slot& slot, ItemRun& run) const {
+void Slots::TellDevices(const Slot& slot, std::vector<std::string>& env) const {
   if (slot.share.devices.empty()) return;
-  SetDeviceVariables(room_.DevicesOf(slot.share), deps_.engine.mounts(), run.env);
+  SetDeviceVariables(room_.DevicesOf(slot.share), deps_.engine.mounts(), env);
 }
 
 void Slots::UseDevices(const std::vector<bool>& usable) {

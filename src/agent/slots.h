@@ -17,6 +17,7 @@
 #include "agent/image_pins.h"
 #include "agent/job_secrets.h"
 #include "agent/room.h"
+#include "agent/slot_stream.h"
 #include "agent/verdict.h"
 #include "agent/work.h"
 
@@ -127,6 +128,22 @@ class Slots {
   // Something runs, or waits to be run, in a container.
   bool busy() const;
 
+  // An item that was given to a container.
+  struct Whereabouts {
+    Attempt attempt;
+    bool begun = false;       // it runs, or in a loop may; else it waits behind others
+    std::size_t streams = 0;  // that are open into the container
+  };
+  std::optional<Whereabouts> WhereIs(JobId job, std::int64_t item) const;
+  // Opens a stream beside the run of a key, with a number that is chosen here, and the variables of
+  // its devices. 0: the run is over.
+  std::uint64_t OpenStream(const ItemKey& key, StreamStart start,
+                           const std::weak_ptr<SlotStream>& told);
+  // The container of a stream; null: the stream has ended.
+  Container* StreamContainer(std::uint64_t number) const;
+  // Nothing is told of it from here on.
+  void CloseStream(std::uint64_t number);
+
   // Something that an earlier life has left is still to be adopted, or ended.
   bool has_left() const;
   // Of what runs.
@@ -163,7 +180,8 @@ class Slots {
   void Close(Slot* slot);
   void LetGo(Slot& slot);
   static void TellRole(Slot& slot);
-  void TellDevices(const Slot& slot, ItemRun& run) const;
+  void TellDevices(const Slot& slot, std::vector<std::string>& env) const;
+  Slot* SlotOfStream(std::uint64_t number) const;
   static void StopWaiting(Slot& slot, StopWhy why);
   void Keep(const FoundContainer& found);
   // False: none of its runs is ours any more.
@@ -182,7 +200,8 @@ class Slots {
   Room room_;
   std::vector<std::unique_ptr<Slot>> slots_;
   std::uint64_t last_run_ = 0;
-  TimePoint looked_at_{};  // for late runs
+  std::uint64_t last_stream_;  // rises over all lives of the agent
+  TimePoint looked_at_{};      // for late runs
   int opening_ = 0;
   ContainerPolicy policy_;
   EngineInfo info_;

@@ -70,6 +70,17 @@ class CountingEngine : public Engine {
     void NoMore() override { container_->NoMore(); }
     void UseRole(std::string_view keys) override { container_->UseRole(keys); }
     ContainerUse Use() const override { return container_->Use(); }
+    void OpenStream(StreamStart start) override { container_->OpenStream(std::move(start)); }
+    void SendToStream(std::uint64_t number, std::string_view bytes) override {
+      container_->SendToStream(number, bytes);
+    }
+    void ResizeStream(std::uint64_t number, std::uint16_t rows, std::uint16_t columns) override {
+      container_->ResizeStream(number, rows, columns);
+    }
+    void HoldStream(std::uint64_t number, bool hold) override {
+      container_->HoldStream(number, hold);
+    }
+    void CloseStream(std::uint64_t number) override { container_->CloseStream(number); }
     bool usable() const override { return container_->usable(); }
 
    private:

@@ -133,6 +133,18 @@ Work::Held* Work::FindRunning(const ItemKey& key) {
   return &found->second;
 }
 
+Work::ItemState Work::StateOf(JobId job, std::int64_t item) const {
+  for (const auto& [id, held] : held_) {
+    const std::int64_t place = item - held.grant.first_item;
+    const bool is_in = place >= 0 && place < held.waiting.length();
+    if (held.grant.lease.chunk.job != job || !is_in) continue;
+    const auto offset = static_cast<int>(place);
+    if (held.waiting.Get(offset)) return ItemState::kWaits;
+    if (held.running.Get(offset)) return ItemState::kRuns;
+  }
+  return ItemState::kNotHeld;
+}
+
 bool Work::Runs(const ItemKey& key) const {
   const auto found = held_.find(key.lease);
   return found != held_.end() && found->second.running.Get(key.offset);

@@ -77,6 +77,9 @@ class Work {
   std::optional<Attempt> Resume(const ItemKey& key);
   // Whether it runs and its lease is still ours.
   bool Runs(const ItemKey& key) const;
+  // What is known here of an item of a job.
+  enum class ItemState { kNotHeld, kWaits, kRuns };
+  ItemState StateOf(JobId job, std::int64_t item) const;
   // Ends an attempt that runs; of any other, nothing. `final`: it must not be tried again.
   void Finish(const ItemKey& key, Outcome outcome, bool final = false);
   // It did not run after all: waits again. `lost` is what is told of it if it goes back to the

@@ -47,6 +47,24 @@ TEST(Work, HandsOutEachItemOfALeaseOnce) {
   EXPECT_EQ(work.loads().at({kJob}).running, 3);
 }
 
+TEST(Work, KnowsWhatBecomesOfAnItem) {
+  using State = Work::ItemState;
+  Work work(0);
+  work.Add(MakeGrant(1, 3, Bits::Range(10, 5, 2)));
+  work.Add(MakeGrant(2, 3, Bits::Range(10, 8, 1)));
+  work.MakeReady({1, 1});
+  const auto attempt = work.Pick({kJob});
+  EXPECT_EQ(work.StateOf(kJob, 305), State::kRuns);
+  EXPECT_EQ(work.StateOf(kJob, 306), State::kWaits);
+  EXPECT_EQ(work.StateOf(kJob, 308), State::kWaits);
+  for (const std::int64_t item : {0, 299, 304, 307, 310}) {
+    EXPECT_EQ(work.StateOf(kJob, item), State::kNotHeld) << item;
+  }
+  EXPECT_EQ(work.StateOf({kJob.number + 1}, 305), State::kNotHeld);
+  work.Finish(attempt->key, OutcomeOf(*attempt));
+  EXPECT_EQ(work.StateOf(kJob, 305), State::kNotHeld);
+}
+
 TEST(Work, CountsTheAttemptsThatCameBefore) {
   Work work(0);
   Grant grant = MakeGrant(1, 3, Bits::Range(10, 5, 1));

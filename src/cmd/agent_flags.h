@@ -46,6 +46,7 @@ struct AgentFlags {
   std::vector<std::string> files;
   std::vector<std::string> host_folders;
   std::string cache;
+  bool no_shell = false;
   std::string cloud = "none";
   std::string pool;
   std::string project;
@@ -175,6 +176,7 @@ inline Result<AgentOptions> OptionsOf(const AgentFlags& flags, const StateFolder
   if (struct statvfs disk{}; statvfs(flags.state.c_str(), &disk) == 0) {
     options.data_bytes = static_cast<std::int64_t>(disk.f_bavail * disk.f_frsize / 4);
   }
+  options.streams = !flags.no_shell;
   options.disk_trouble = [path = flags.state] { return DiskTrouble(path); };
   options.pass = folder.pass();
   options.run = folder.run();
@@ -241,6 +243,8 @@ inline void AddFlags(CLI::App& app, AgentFlags& flags) {
                  "A registry of images, by another name, to which this machine's role gives a "
                  "login: HOST=aws:REGION or HOST=google; may be given again")
       ->type_name("HOST=CLOUD");
+  app.add_flag("--no-shell", flags.no_shell,
+               "Nobody gets into what runs on this machine: no 'tidemill shell', and no ports");
   AddCloudFlags(app, flags);
 }
 

@@ -22,6 +22,7 @@
 #include "agent/shell/code_folders.h"
 #include "agent/shell/device_check.h"
 #include "agent/shell/http_link.h"
+#include "agent/shell/http_streams.h"
 #include "agent/shell/log_files.h"
 #include "agent/shell/power_off.h"
 #include "agent/shell/state_folder.h"
@@ -241,6 +242,7 @@ int Run(const AgentFlags& flags) {
   AsioLoop& loop = ground.loop;
   ThreadPool disk(loop, 1);
   HttpLink link(loop, ground.servers, ground.random.Below(ground.servers.size()), ground.trust);
+  HttpStreams streams(loop, ground.servers, ground.trust);
   ThreadPool files(loop, 2);  // for objects that are files; apart, or a pack would wait for itself
   ObjectStores objects({loop, files, ground.random, ground.world});
   LogFiles logs({loop, disk, ground.log, WallMs, PutInto(objects, loop)}, (*folder)->logs(),
@@ -253,9 +255,9 @@ int Run(const AgentFlags& flags) {
   RealDeviceCheck check(loop, CheckOf(flags.devices));
   Finish finish{ground, *engine, logs, EndOf(ground, true)};
   options->ended = [&finish](AgentEnd end) { finish.ByItself(end); };
-  Agent agent(
-      {loop, link, *engine, ground.random, ground.log, logs, **folder, &data, &code, &data, &check},
-      *options);
+  Agent agent({loop, link, *engine, ground.random, ground.log, logs, **folder, &data, &code, &data,
+               &check, &streams},
+              *options);
   StartAgent(ground, agent, *options, finish);
   HandleSignals(ground, agent, options->limits, finish);
   loop.Run();

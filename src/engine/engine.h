@@ -104,6 +104,25 @@ struct ItemEnd {
   bool operator==(const ItemEnd&) const = default;
 };
 
+// Something beside the items of a container: a program, or a connection to a port.
+struct StreamStart {
+  std::uint64_t number = 0;  // chosen by the caller; not 0, never used twice in one container
+  std::uint16_t port = 0;    // not 0: of the container's loopback. Else a program, of which:
+  std::vector<std::string> command = {};
+  std::vector<std::string> env = {};  // NAME=value, as that of a run; may hold secrets
+  bool terminal = false;
+  std::uint16_t rows = 24;
+  std::uint16_t columns = 80;
+};
+
+// How it ended.
+struct StreamEnd {
+  std::int32_t exit = 0;   // of the program: its exit code, or 128 and what killed it
+  std::int32_t error = 0;  // errno: it could not be started, or connected to
+  bool with_item = false;  // because the item beside it has ended
+  bool operator==(const StreamEnd&) const = default;
+};
+
 // What a container tells whoever opened it. On the loop thread, and never from inside a call of
 // Engine or Container. Whoever gets OnEnd or OnGone may destroy the container in it.
 class ContainerEvents {
@@ -115,6 +134,13 @@ class ContainerEvents {
                           std::string_view /*note*/) {}
   // Once for each Run, unless OnGone comes before. In their order, but for a loop.
   virtual void OnEnd(const ItemEnd& end) = 0;
+  // Of a stream: what it wrote; `is_error` is of a program without a terminal.
+  virtual void OnStreamBytes(std::uint64_t /*number*/, bool /*is_error*/,
+                             std::string_view /*bytes*/) {}
+  // While it is full no bytes are to be sent to it.
+  virtual void OnStreamFull(std::uint64_t /*number*/, bool /*full*/) {}
+  // Once for each OpenStream, and the last of it, unless OnGone comes before.
+  virtual void OnStreamEnd(std::uint64_t /*number*/, const StreamEnd& /*end*/) {}
   // The container has ended, by itself or because it broke the rules: nothing more comes of it, and
   // of runs without an end nobody knows what became.
   virtual void OnGone(const std::string& reason) = 0;
@@ -152,6 +178,15 @@ class Container {
   // over, nothing.
   virtual void Stop(std::uint64_t number) = 0;
   virtual ContainerUse Use() const = 0;
+  // Begins a stream, which ends with the items that run now; if none does, at once.
+  virtual void OpenStream(StreamStart /*start*/) = 0;
+  // Of a stream that has ended, these do nothing. No bytes: there is no more input.
+  virtual void SendToStream(std::uint64_t /*number*/, std::string_view /*bytes*/) = 0;
+  virtual void ResizeStream(std::uint64_t /*number*/, std::uint16_t /*rows*/,
+                            std::uint16_t /*columns*/) = 0;
+  // While it is held it writes nothing, but for what is on its way.
+  virtual void HoldStream(std::uint64_t /*number*/, bool /*hold*/) = 0;
+  virtual void CloseStream(std::uint64_t /*number*/) = 0;
   // False from the moment that it has broken; OnGone may come a while later, with the reason.
   virtual bool usable() const = 0;
 };

@@ -7,6 +7,8 @@
 //
 // and, if its items are processes, RealEngineTest of engine_real_contract.h as well.
 
+#include <cerrno>
+
 #include "engine/engine_testing.h"
 
 namespace tidemill {
@@ -165,11 +167,79 @@ TEST_P(EngineTest, AContainerMayBeDestroyedInTheEndOfARun) {
   EXPECT_EQ(events_.ends.size(), 1u);
 }
 
+TEST_P(EngineTest, AStreamGetsItsInputAndTellsItsOutputAndItsEnd) {
+  Open();
+  Run(1, Play{.sleeps = true});
+  OpenEcho(5, 7);
+  OpenEcho(6);
+  container_->SendToStream(5, "one ");
+  container_->SendToStream(6, "other");
+  RunUntilOutput(5, "one ");
+  container_->SendToStream(5, "two");
+  RunUntilOutput(5, "one two");
+  container_->SendToStream(5, "");
+  EXPECT_TRUE(events_.stream_ends.empty()) << "told from inside";
+  EXPECT_EQ(EndOfStream(5), (StreamEnd{.exit = 7}));
+  RunUntilOutput(6, "other");
+  EXPECT_EQ(events_.stream_ends.count(6), 0U);
+  EXPECT_TRUE(events_.ends.empty());
+  container_->SendToStream(5, "late");
+  container_->CloseStream(5);
+  container_->CloseStream(6);
+  container_->SendToStream(6, "late");
+  EndOfStream(6);
+  EXPECT_EQ(events_.output[6], "other");
+  container_->Stop(1);
+  RunUntilEnds(1);
+}
+
+TEST_P(EngineTest, AStreamEndsWithTheItemBesideItAndNotWithALaterOne) {
+  Open();
+  Run(1, Play{.sleeps = true});
+  Run(2, Play{.sleeps = true});
+  OpenEcho(5, 7);
+  container_->SendToStream(5, "x");
+  RunUntilOutput(5, "x");
+  container_->Stop(1);
+  EXPECT_TRUE(EndOfStream(5).with_item);
+  RunUntilEnds(1);
+  container_->Stop(2);
+  RunUntilEnds(2);
+}
+
+TEST_P(EngineTest, AStreamWithoutAnItemEndsAtOnceAndLater) {
+  Open();
+  OpenEcho(5);
+  container_->SendToStream(5, "x");
+  EXPECT_TRUE(events_.stream_ends.empty()) << "told from inside";
+  EXPECT_EQ(EndOfStream(5), (StreamEnd{.error = ESRCH}));
+  Run(1, Play{});
+  RunUntilEnds(1);
+  OpenEcho(6);
+  EXPECT_EQ(EndOfStream(6), (StreamEnd{.error = ESRCH}));
+  EXPECT_TRUE(events_.output.empty());
+}
+
+TEST_P(EngineTest, AContainerMayBeDestroyedWithAStreamInIt) {
+  Open();
+  Run(1, Play{.sleeps = true});
+  OpenEcho(5);
+  container_->SendToStream(5, "x");
+  RunUntilOutput(5, "x");
+  container_->SendToStream(5, "y");
+  container_.reset();
+  RunUntilNothingIsLeft();
+  EXPECT_TRUE(events_.stream_ends.empty());
+}
+
 TEST_P(EngineTest, ItsContainersMayOutliveIt) {
   Open();
   Run(1, Play{.sleeps = true});
   holder().DestroyEngine();
   Run(2, Play{});
+  OpenEcho(5);
+  container_->SendToStream(5, "x");
+  container_->CloseStream(5);
   container_->Stop(1);
   container_.reset();
 }

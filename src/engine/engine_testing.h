@@ -43,6 +43,8 @@ class EngineHolder {
   virtual ContainerSpec LoopSpec() const { return Spec(); }
   virtual std::string LoopProbe() const { return ""; }
   virtual std::vector<std::string> Command(const Play& play) const = 0;
+  // Of a stream that writes what it reads, and exits with this at the end of it.
+  virtual std::vector<std::string> EchoCommand(int exit) const = 0;
   // Runs the loop until it is true, looked at again and again; fails after a minute.
   virtual void RunUntil(const std::function<bool()>& is_true) = 0;
 };
@@ -61,6 +63,14 @@ class RecordedEvents : public ContainerEvents {
     ends.push_back(end);
     if (on_end) on_end();
   }
+  void OnStreamBytes(std::uint64_t number, bool is_error, std::string_view bytes) override {
+    EXPECT_EQ(stream_ends.count(number), 0U) << "bytes after the end";
+    (is_error ? errors : output)[number].append(bytes);
+  }
+  void OnStreamFull(std::uint64_t number, bool is_full) override { full[number] = is_full; }
+  void OnStreamEnd(std::uint64_t number, const StreamEnd& end) override {
+    EXPECT_TRUE(stream_ends.emplace(number, end).second) << "a second end of stream " << number;
+  }
   void OnGone(const std::string& reason) override {
     EXPECT_EQ(gone, "");
     gone = reason.empty() ? "without a reason" : reason;
@@ -69,6 +79,11 @@ class RecordedEvents : public ContainerEvents {
   std::map<std::uint64_t, std::string> logs;
   std::map<std::uint64_t, std::string> progress;  // the last, such as "500 half"
   std::vector<ItemEnd> ends;
+  // Of streams.
+  std::map<std::uint64_t, std::string> output;
+  std::map<std::uint64_t, std::string> errors;
+  std::map<std::uint64_t, bool> full;
+  std::map<std::uint64_t, StreamEnd> stream_ends;
   std::string gone;
   std::function<void()> on_end;
 };
@@ -132,6 +147,23 @@ class EngineTest : public testing::TestWithParam<EngineMaker> {
   }
   void Run(std::uint64_t number, const Play& play) { container_->Run(ItemOf(number, play)); }
 
+  // Beside an item that has begun.
+  void OpenEcho(std::uint64_t number, int exit = 0) {
+    container_->OpenStream({.number = number, .command = holder_->EchoCommand(exit)});
+  }
+  void RunUntilOutput(std::uint64_t number, const std::string& expected) {
+    holder_->RunUntil([&] {
+      return events_.output[number].size() >= expected.size() ||
+             events_.stream_ends.count(number) > 0;
+    });
+    EXPECT_EQ(events_.output[number], expected);
+  }
+  StreamEnd EndOfStream(std::uint64_t number) {
+    holder_->RunUntil(
+        [&] { return events_.stream_ends.count(number) > 0 || !events_.gone.empty(); });
+    EXPECT_EQ(events_.gone, "");
+    return events_.stream_ends[number];
+  }
   void RunUntilEnds(std::size_t count) {
     holder_->RunUntil([&] { return events_.ends.size() >= count || !events_.gone.empty(); });
     ASSERT_EQ(events_.gone, "");

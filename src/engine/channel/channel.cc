@@ -52,14 +52,21 @@ std::string OfRun(std::uint64_t number) { return " of run " + std::to_string(num
 }  // namespace
 
 Channel::Channel(AsioLoop& loop, Fd socket, ChannelEvents& events)
-    : loop_(loop), events_(events), stream_(loop, std::move(socket)) {
+    : loop_(loop),
+      events_(events),
+      stream_(loop, std::move(socket)),
+      streams_(loop, stream_, events) {
   Start();
 }
 
 Channel::Channel(AsioLoop& loop, Fd socket, ChannelEvents& events, const Greeted& greeted,
                  bool is_loop)
-    : loop_(loop), events_(events), stream_(loop, std::move(socket)) {
+    : loop_(loop),
+      events_(events),
+      stream_(loop, std::move(socket)),
+      streams_(loop, stream_, events) {
   greeted_ = true;
+  streams_.set_version(greeted.version);
   is_loop_ = is_loop;
   for (const FoundContainer::Run& run : greeted.runs) {
     runs_.push_back({.number = run.number, .sent = true, .is_found = true});
@@ -166,6 +173,10 @@ void Channel::Stop(std::uint64_t number) {
   }
 }
 
+void Channel::OpenStream(const StreamStart& start) {
+  if (!broken_) streams_.Open(start);
+}
+
 void Channel::TurnSoon() {
   const std::size_t next = NextUnsent();
   if (turn_ != TimerId::kNone || next >= runs_.size() || runs_[next].sent) return;
@@ -201,8 +212,10 @@ bool Channel::EndRefused() {
   return true;
 }
 
+// One is always sent, however much there is for streams: it is the end of a run that lets the next
+// ones follow.
 bool Channel::MaySend() const {
-  if (stream_.unsent() >= kUnsentMost) return false;
+  if (sent_ > 0 && stream_.unsent() >= kUnsentMost) return false;
   if (!is_loop_) return sent_ < kAhead;
   return sent_ < kLoopAhead && (sent_ == 0 || sent_bytes_ + runs_[sent_].bytes <= kLoopAheadBytes);
 }
@@ -239,6 +252,7 @@ std::string Channel::Take(const frame::Frame& frame) {
   if (frame.kind == frame::Kind::kHello) return TakeHello(frame);
   if (!greeted_) return "it did not begin with a Hello";
   if (frame.kind == frame::Kind::kHave) return "it has more than it said";
+  if (ChannelStreams::IsOurs(frame.kind)) return streams_.Take(frame);
   // In a loop those that end are mostly the first: they were taken first.
   const std::size_t known = is_loop_ ? sent_ : std::min<std::size_t>(sent_, 1);
   std::size_t at = 0;
@@ -264,12 +278,13 @@ std::string Channel::TakeHello(const frame::Frame& frame) {
   if (greeted_) return "a second Hello";
   const auto hello = frame::DecodeHello(frame.payload);
   if (!hello) return "a malformed Hello";
-  if (hello->version != frame::kVersion) {
+  if (hello->version < frame::kOldestVersion || hello->version > frame::kVersion) {
     return "it speaks version " + std::to_string(hello->version) + ", and this agent version " +
            std::to_string(frame::kVersion);
   }
   if (hello->runs != 0) return "it has runs that nobody gave it";
   greeted_ = true;
+  streams_.set_version(hello->version);
   events_.OnHello();
   return "";
 }
@@ -318,6 +333,7 @@ void Channel::Break(const std::string& reason) {
   runs_.clear();
   sent_ = 0;
   sent_bytes_ = 0;
+  streams_.Drop();
   events_.OnBroken(reason);
 }
 

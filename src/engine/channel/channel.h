@@ -11,6 +11,7 @@
 
 #include "base/fd.h"
 #include "base/result.h"
+#include "engine/channel/channel_streams.h"
 #include "engine/channel/greeting.h"
 #include "engine/engine.h"
 #include "frame/frame.h"
@@ -29,6 +30,11 @@ class ChannelEvents {
   virtual void OnProgress(std::uint64_t /*number*/, std::int32_t /*permille*/,
                           std::string_view /*note*/) {}
   virtual void OnEnd(const ItemEnd& end) = 0;
+  // See ContainerEvents.
+  virtual void OnStreamBytes(std::uint64_t /*number*/, bool /*is_error*/,
+                             std::string_view /*bytes*/) {}
+  virtual void OnStreamFull(std::uint64_t /*number*/, bool /*full*/) {}
+  virtual void OnStreamEnd(std::uint64_t /*number*/, const StreamEnd& /*end*/) {}
   // The stream has ended, or init broke the rules. Nothing comes after it.
   virtual void OnBroken(const std::string& reason) = 0;
 };
@@ -61,6 +67,15 @@ class Channel {
   // See Container. Keys that are too long are left out.
   void UseRole(std::string_view keys);
   void Stop(std::uint64_t number);
+  // See Container. Bytes for a stream are always taken: OnStreamFull is what holds their sender
+  // back.
+  void OpenStream(const StreamStart& start);
+  void SendToStream(std::uint64_t number, std::string_view bytes) { streams_.Send(number, bytes); }
+  void ResizeStream(std::uint64_t number, std::uint16_t rows, std::uint16_t columns) {
+    streams_.Resize(number, rows, columns);
+  }
+  void HoldStream(std::uint64_t number, bool hold) { streams_.Hold(number, hold); }
+  void CloseStream(std::uint64_t number) { streams_.Close(number); }
   // Nothing more is wanted: init ends, without waiting for another agent.
   void Quit() { stream_.Send(frame::EncodeQuit()); }
 
@@ -107,6 +122,7 @@ class Channel {
   ChannelEvents& events_;
   // Loop thread only.
   UnixStream stream_;
+  ChannelStreams streams_;
   frame::Reader reader_{frame::Reader::Side::kAgent};
   bool greeted_ = false;
   bool broken_ = false;

@@ -315,7 +315,7 @@ std::vector<Evil> EvilInits() {
       {"a log first", log, false},
       {"an end first", end, false},
       {"version 0", Raw(16, 4, 0, std::string(4, '\0')), false},
-      {"a later version", Raw(16, 4, 0, std::string("\3\0\0\0", 4)), false},
+      {"a later version", Raw(16, 4, 0, std::string("\4\0\0\0", 4)), false},
       {"the largest version", Raw(16, 4, 0, "\xff\xff\xff\xff"), false},
       {"a Hello with a number", Raw(16, 4, 1, std::string("\2\0\0\0", 4)), false},
       {"a short Hello", Raw(16, 3, 0, "\1\0"), false},

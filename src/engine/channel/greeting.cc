@@ -57,10 +57,10 @@ bool Greeting::ReadPiece() {
 bool Greeting::Take(const frame::Frame& frame) {
   if (!greeted_once_) {
     const auto hello = frame::DecodeHello(frame.payload);
-    if (frame.kind != frame::Kind::kHello || !hello || hello->version != frame::kVersion) {
-      return false;
-    }
+    if (frame.kind != frame::Kind::kHello || !hello) return false;
+    if (hello->version < frame::kOldestVersion || hello->version > frame::kVersion) return false;
     greeted_once_ = true;
+    greeted_.version = hello->version;
     left_ = hello->runs;
     return true;
   }

@@ -14,6 +14,7 @@ namespace tidemill {
 
 // What an init has that comes back to its agent.
 struct Greeted {
+  std::uint32_t version = frame::kVersion;
   std::vector<FoundContainer::Run> runs;
 };
 

@@ -45,10 +45,21 @@ TEST(Greeting, ReadsWhatThereIsAndNotAByteMore) {
   EXPECT_EQ(left.substr(0, static_cast<std::size_t>(size)), rest);
 }
 
+TEST(Greeting, TakesAnInitOfTheOldestVersionThatIsAsGood) {
+  std::string hello = frame::EncodeHello(1);
+  hello[frame::kHeaderBytes] = static_cast<char>(frame::kOldestVersion);
+  Line line;
+  ASSERT_EQ(line.Say(hello + frame::EncodeHave(7, "seven")), State::kWhole);
+  EXPECT_EQ(line.greeting->greeted().version, frame::kOldestVersion);
+  EXPECT_EQ(line.greeting->greeted().runs.size(), 1U);
+}
+
 TEST(Greeting, IsBrokenByWhatAnHonestInitDoesNotSay) {
   const std::string hello = frame::EncodeHello(2);
   std::string old = hello;
-  old[frame::kHeaderBytes] = 1;
+  old[frame::kHeaderBytes] = static_cast<char>(frame::kOldestVersion - 1);
+  std::string later = hello;
+  later[frame::kHeaderBytes] = static_cast<char>(frame::kVersion + 1);
   const std::string cases[] = {
       frame::EncodeHave(1, ""),
       hello + hello,
@@ -57,6 +68,7 @@ TEST(Greeting, IsBrokenByWhatAnHonestInitDoesNotSay) {
       hello + frame::EncodeHave(1, "a") + frame::EncodeEnd(1, {}),
       frame::EncodeHello(frame::kRunsMost + 1),
       old,
+      later,
       std::string(64, 'x'),
       std::string(64, '\0'),
   };

@@ -49,6 +49,9 @@ class LoopHolder : public EngineHolder {
     }
     return {"/bin/sh", "-c", "printf '%s' '" + play.print + "'; exit " + std::to_string(play.exit)};
   }
+  std::vector<std::string> EchoCommand(int exit) const override {
+    return {"/bin/sh", "-c", "cat; exit " + std::to_string(exit)};
+  }
 
  private:
   LoopRunner runner_;

@@ -68,6 +68,17 @@ class Handle : public Container {
   void Run(ItemRun run) override { container_->Run(std::move(run)); }
   void Stop(std::uint64_t number) override { container_->Stop(number); }
   ContainerUse Use() const override { return container_->Use(); }
+  void OpenStream(StreamStart start) override { container_->OpenStream(start); }
+  void SendToStream(std::uint64_t number, std::string_view bytes) override {
+    container_->SendToStream(number, bytes);
+  }
+  void ResizeStream(std::uint64_t number, std::uint16_t rows, std::uint16_t columns) override {
+    container_->ResizeStream(number, rows, columns);
+  }
+  void HoldStream(std::uint64_t number, bool hold) override {
+    container_->HoldStream(number, hold);
+  }
+  void CloseStream(std::uint64_t number) override { container_->CloseStream(number); }
   bool usable() const override { return container_->usable(); }
 
  private:
@@ -303,6 +314,27 @@ void DockerContainer::Stop(std::uint64_t number) {
   if (channel_) channel_->Stop(number);
 }
 
+void DockerContainer::OpenStream(const StreamStart& start) {
+  if (channel_) channel_->OpenStream(start);
+}
+
+void DockerContainer::SendToStream(std::uint64_t number, std::string_view bytes) {
+  if (channel_) channel_->SendToStream(number, bytes);
+}
+
+void DockerContainer::ResizeStream(std::uint64_t number, std::uint16_t rows,
+                                   std::uint16_t columns) {
+  if (channel_) channel_->ResizeStream(number, rows, columns);
+}
+
+void DockerContainer::HoldStream(std::uint64_t number, bool hold) {
+  if (channel_) channel_->HoldStream(number, hold);
+}
+
+void DockerContainer::CloseStream(std::uint64_t number) {
+  if (channel_) channel_->CloseStream(number);
+}
+
 ContainerUse DockerContainer::Use() {
   if (!channel_) return {};
   MeasureDisk();
@@ -351,6 +383,18 @@ void DockerContainer::OnEnd(const ItemEnd& end) {
     if (end.start_ms != 0) measured.memory_bytes = std::max(peak, end.memory_bytes);
   }
   if (events_ != nullptr) events_->OnEnd(measured);
+}
+
+void DockerContainer::OnStreamBytes(std::uint64_t number, bool is_error, std::string_view bytes) {
+  if (events_ != nullptr) events_->OnStreamBytes(number, is_error, bytes);
+}
+
+void DockerContainer::OnStreamFull(std::uint64_t number, bool full) {
+  if (events_ != nullptr) events_->OnStreamFull(number, full);
+}
+
+void DockerContainer::OnStreamEnd(std::uint64_t number, const StreamEnd& end) {
+  if (events_ != nullptr) events_->OnStreamEnd(number, end);
 }
 
 void DockerContainer::OnBroken(const std::string& reason) {

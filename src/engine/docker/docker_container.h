@@ -75,6 +75,11 @@ class DockerContainer : public ChannelEvents, public std::enable_shared_from_thi
   void Run(ItemRun run);
   void Stop(std::uint64_t number);
   ContainerUse Use();
+  void OpenStream(const StreamStart& start);
+  void SendToStream(std::uint64_t number, std::string_view bytes);
+  void ResizeStream(std::uint64_t number, std::uint16_t rows, std::uint16_t columns);
+  void HoldStream(std::uint64_t number, bool hold);
+  void CloseStream(std::uint64_t number);
   bool usable() const { return channel_.has_value(); }
   // Its owner wants no more of it.
   void Leave();
@@ -88,6 +93,9 @@ class DockerContainer : public ChannelEvents, public std::enable_shared_from_thi
   void OnLog(std::uint64_t number, std::string_view bytes) override;
   void OnProgress(std::uint64_t number, std::int32_t permille, std::string_view note) override;
   void OnEnd(const ItemEnd& end) override;
+  void OnStreamBytes(std::uint64_t number, bool is_error, std::string_view bytes) override;
+  void OnStreamFull(std::uint64_t number, bool full) override;
+  void OnStreamEnd(std::uint64_t number, const StreamEnd& end) override;
   void OnBroken(const std::string& reason) override;
 
  private:

@@ -32,6 +32,9 @@ class FakeHolder : public EngineHolder {
     const char* more = play.sleeps ? "sleeps" : play.shows ? "shows" : "";
     return {play.print, std::to_string(play.exit), more};
   }
+  std::vector<std::string> EchoCommand(int exit) const override {
+    return {"exit", std::to_string(exit)};
+  }
   void RunUntil(const std::function<bool()>& is_true) override {
     constexpr int kSteps = 100'000;
     for (int i = 0; i < kSteps && !is_true(); ++i) {

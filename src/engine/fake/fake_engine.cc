@@ -2,7 +2,11 @@
 #include "engine/fake/fake_engine.h"
 
 #include <algorithm>
+#include <cerrno>
+#include <cstdlib>
 #include <deque>
+#include <map>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -23,6 +27,7 @@ class FakeEngine::FakeContainer : public Container {
       : state_(std::move(state)),
         events_(events),
         secret_files_(spec.secret_files),
+        is_loop_(spec.loop),
         memory_bytes_(spec.limits.memory_bytes) {
     state_->containers.insert(this);
   }
@@ -61,6 +66,45 @@ class FakeEngine::FakeContainer : public Container {
     return {.cpu = now.time_since_epoch(), .memory_bytes = runs_.empty() ? 0 : 1 << 20};
   }
 
+  // Of a loop all that it has run at once.
+  void OpenStream(StreamStart start) override {
+    Stream& stream = streams_[start.number];
+    if (runs_.empty()) {
+      stream.end = StreamEnd{.error = ESRCH};
+    } else {
+      stream.beside = (is_loop_ ? runs_.back() : runs_.front()).run.number;
+    }
+    const bool exits = start.command.size() == 2 && start.command[0] == "exit";
+    if (exits) stream.exit = std::atoi(start.command[1].c_str());
+    TurnSoon(start.number);
+  }
+
+  void SendToStream(std::uint64_t number, std::string_view bytes) override {
+    const auto found = streams_.find(number);
+    if (found == streams_.end() || found->second.end) return;
+    found->second.echo += bytes;
+    if (bytes.empty()) found->second.end = StreamEnd{.exit = found->second.exit};
+    TurnSoon(number);
+  }
+
+  void ResizeStream(std::uint64_t, std::uint16_t, std::uint16_t) override {}
+
+  void HoldStream(std::uint64_t number, bool hold) override {
+    const auto found = streams_.find(number);
+    if (found == streams_.end()) return;
+    found->second.held = hold;
+    TurnSoon(number);
+  }
+
+  void CloseStream(std::uint64_t number) override {
+    const auto found = streams_.find(number);
+    if (found == streams_.end()) return;
+    if (!found->second.end) found->second.end = StreamEnd{.exit = 129};
+    found->second.echo.clear();
+    found->second.held = false;
+    TurnSoon(number);
+  }
+
   bool usable() const override { return usable_; }
 
   void Lose(const std::string& reason) {
@@ -74,6 +118,46 @@ class FakeEngine::FakeContainer : public Container {
     bool stopped = false;
     TimePoint began{};
   };
+  // Echoes what it is sent.
+  struct Stream {
+    std::uint64_t beside = 0;  // the run with which it ends
+    std::int32_t exit = 0;     // at the end of its input
+    std::string echo = {};     // not told yet
+    std::optional<StreamEnd> end = {};
+    bool held = false;
+  };
+
+  void TurnSoon(std::uint64_t number) {
+    Later(Duration::zero(), [this, number] { Turn(number); });
+  }
+
+  // Tells what there is to tell of a stream. False: the container is gone.
+  bool Turn(std::uint64_t number) {
+    const std::weak_ptr<char> alive = alive_;
+    auto found = streams_.find(number);
+    if (found == streams_.end() || found->second.held) return true;
+    const std::string echo = std::exchange(found->second.echo, {});
+    if (!echo.empty()) events_.OnStreamBytes(number, false, echo);
+    if (alive.expired()) return false;
+    found = streams_.find(number);
+    if (found == streams_.end() || !found->second.end || !found->second.echo.empty()) return true;
+    const StreamEnd end = *found->second.end;
+    streams_.erase(found);
+    events_.OnStreamEnd(number, end);
+    return !alive.expired();
+  }
+
+  // False: the container is gone.
+  bool EndStreamsBeside(std::uint64_t run) {
+    std::vector<std::uint64_t> ended;
+    for (auto& [number, stream] : streams_) {
+      if (stream.beside != run) continue;
+      if (!stream.end) stream.end = StreamEnd{.with_item = true};
+      stream.held = false;
+      ended.push_back(number);
+    }
+    return std::all_of(ended.begin(), ended.end(), [this](auto each) { return Turn(each); });
+  }
 
   // Comes only while this container lives.
   void Later(Duration delay, std::function<void()> call) {
@@ -132,18 +216,20 @@ class FakeEngine::FakeContainer : public Container {
       end.memory_bytes = 1 << 20;
       end.result = result;
     }
-    // Last: it may destroy this container.
+    // Last: they may destroy this container.
     BeginNext();
     EndIfOver();
-    events_.OnEnd(end);
+    if (EndStreamsBeside(number)) events_.OnEnd(end);
   }
 
   const std::shared_ptr<State> state_;
   ContainerEvents& events_;
   const bool secret_files_;
+  const bool is_loop_;
   const std::int64_t memory_bytes_;  // 0: as much as it likes
   const std::shared_ptr<char> alive_ = std::make_shared<char>();
   std::deque<Waiting> runs_;
+  std::map<std::uint64_t, Stream> streams_;
   bool usable_ = true;
   bool no_more_ = false;
   bool hangs_ = false;

@@ -81,6 +81,21 @@ class Box : public ChannelEvents, public std::enable_shared_from_this<Box> {
   void Stop(std::uint64_t number) {
     if (channel_) channel_->Stop(number);
   }
+  void OpenStream(const StreamStart& start) {
+    if (channel_) channel_->OpenStream(start);
+  }
+  void SendToStream(std::uint64_t number, std::string_view bytes) {
+    if (channel_) channel_->SendToStream(number, bytes);
+  }
+  void ResizeStream(std::uint64_t number, std::uint16_t rows, std::uint16_t columns) {
+    if (channel_) channel_->ResizeStream(number, rows, columns);
+  }
+  void HoldStream(std::uint64_t number, bool hold) {
+    if (channel_) channel_->HoldStream(number, hold);
+  }
+  void CloseStream(std::uint64_t number) {
+    if (channel_) channel_->CloseStream(number);
+  }
   bool usable() const { return channel_.has_value(); }
   ContainerUse Use() const { return child_ ? UseOf(child_->pid()) : ContainerUse{}; }
   // Its owner wants no more of it.
@@ -112,6 +127,15 @@ class Box : public ChannelEvents, public std::enable_shared_from_this<Box> {
   }
   void OnEnd(const ItemEnd& end) override {
     if (events_ != nullptr) events_->OnEnd(end);
+  }
+  void OnStreamBytes(std::uint64_t number, bool is_error, std::string_view bytes) override {
+    if (events_ != nullptr) events_->OnStreamBytes(number, is_error, bytes);
+  }
+  void OnStreamFull(std::uint64_t number, bool full) override {
+    if (events_ != nullptr) events_->OnStreamFull(number, full);
+  }
+  void OnStreamEnd(std::uint64_t number, const StreamEnd& end) override {
+    if (events_ != nullptr) events_->OnStreamEnd(number, end);
   }
   void OnBroken(const std::string& reason) override {
     why_ = reason;
@@ -152,6 +176,15 @@ class ProcessContainer : public Container {
   void Run(ItemRun run) override { box_->Run(run); }
   void Stop(std::uint64_t number) override { box_->Stop(number); }
   ContainerUse Use() const override { return box_->Use(); }
+  void OpenStream(StreamStart start) override { box_->OpenStream(start); }
+  void SendToStream(std::uint64_t number, std::string_view bytes) override {
+    box_->SendToStream(number, bytes);
+  }
+  void ResizeStream(std::uint64_t number, std::uint16_t rows, std::uint16_t columns) override {
+    box_->ResizeStream(number, rows, columns);
+  }
+  void HoldStream(std::uint64_t number, bool hold) override { box_->HoldStream(number, hold); }
+  void CloseStream(std::uint64_t number) override { box_->CloseStream(number); }
   bool usable() const override { return box_->usable(); }
 
  private:

@@ -9,6 +9,7 @@
 #include "engine/engine_contract.h"
 #include "engine/engine_loop_contract.h"
 #include "engine/engine_real_contract.h"
+#include "engine/engine_stream_contract.h"
 
 namespace tidemill {
 namespace {
@@ -41,6 +42,7 @@ const EngineMaker kMake = [](const std::string& folder) {
 INSTANTIATE_TEST_SUITE_P(Process, EngineTest, testing::Values(kMake));
 INSTANTIATE_TEST_SUITE_P(Process, RealEngineTest, testing::Values(kMake));
 INSTANTIATE_TEST_SUITE_P(Process, LoopEngineTest, testing::Values(kMake));
+INSTANTIATE_TEST_SUITE_P(Process, StreamEngineTest, testing::Values(kMake));
 
 namespace {
 
