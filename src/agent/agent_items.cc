@@ -129,7 +129,11 @@ void Agent::AdoptFound() {
     const bool is_ours = std::any_of(work_.loads().begin(), work_.loads().end(),
                                      [job](const auto& load) { return load.first.job == job; });
     if (!is_ours) return Slots::Found::kEnd;
-    return catalog_.EachOf(job) == nullptr ? Slots::Found::kWait : Slots::Found::kAdopt;
+    const std::vector<ChunkKey> chunks = work_.Chunks();
+    const bool is_here = std::all_of(chunks.begin(), chunks.end(), [&](const ChunkKey& chunk) {
+      return chunk.job != job || catalog_.Has(chunk);
+    });
+    return is_here ? Slots::Found::kAdopt : Slots::Found::kWait;
   };
   adoption.resume = [this](const std::string& tag) -> std::optional<Attempt> {
     const std::optional<RunTag> run = ParseRunTag(tag);

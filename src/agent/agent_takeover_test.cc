@@ -66,6 +66,21 @@ TEST_F(AgentTakeoverTest, GoesOnWithWhatItsLeasesOwe) {
   EXPECT_EQ(logs_.resumed, (std::set<std::int64_t>{0, 1}));
 }
 
+TEST_F(AgentTakeoverTest, WaitsForTheItemsOfItsLeases) {
+  Play();
+  Grants(1, 0, 1);
+  play_.found = {Container({1}, {{{1, 1}, 0}})};
+  link_.items_away = true;
+  StartAgent();
+  RunFor(seconds(20));
+  EXPECT_EQ(log_.CountOf("container.adopted"), 0);
+  EXPECT_EQ(Settled(), 0);
+  link_.items_away = false;
+  RunFor(seconds(60));
+  EXPECT_EQ(log_.CountOf("container.adopted"), 1);
+  EXPECT_EQ(Settled(), 1);
+}
+
 TEST_F(AgentTakeoverTest, EndsWhatIsNobodysAnyMore) {
   Play();
   Grants(1, 0, 1);
