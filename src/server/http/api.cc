@@ -26,7 +26,9 @@ Api::Api(Server& server, SettingsStore& settings, Random& random, Log& log, ApiO
              JobNames(server.jobs()),
              Gate(options.logs),
              PacksOf(options),
-             Outlook(server.deps())},
+             Outlook(server.deps()),
+             StreamDesk(server.deps().loop, log,
+                        [&server](StreamId stream) { server.EndStream(stream); })},
       router_([this](Needs needs, std::string action, Call call, Router::Route route) {
         state_.guard.Admit(needs, std::move(action), std::move(call), std::move(route));
       }) {
@@ -46,6 +48,7 @@ Api::Api(Server& server, SettingsStore& settings, Random& random, Log& log, ApiO
   AddSpecRoutes(router_, state_);
   AddSecretRoutes(router_, state_);
   AddRoleRoutes(router_, state_);
+  AddStreamRoutes(router_, state_);
   AddTokenRoutes(router_, state_);
   AddHealthRoutes(router_, state_);
 }

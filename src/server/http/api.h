@@ -18,6 +18,7 @@
 #include "server/http/guard.h"
 #include "server/http/job_names.h"
 #include "server/http/router.h"
+#include "server/http/stream_desk.h"
 #include "server/outlook.h"
 #include "server/server.h"
 #include "store/notify_store.h"
@@ -65,6 +66,7 @@ struct ApiState {
   Gate logs;
   std::unique_ptr<Packs> packs;  // null: there is no object store
   Outlook outlook;
+  StreamDesk streams;
   bool stopping = false;
 };
 
@@ -78,8 +80,11 @@ class Api {
   void Handle(HttpRequest request, HttpRespond respond) const {
     router_.Handle(std::move(request), std::move(respond));
   }
-  // From now on no one is let wait, and /healthz says so.
-  void BeginStop() { state_.stopping = true; }
+  // From now on no one is let wait, and /healthz says so. Streams end.
+  void BeginStop() {
+    state_.stopping = true;
+    state_.streams.EndAll();
+  }
   bool idle() const { return state_.people.idle() && state_.agents.idle() && state_.logs.idle(); }
 
  private:
@@ -104,6 +109,7 @@ void AddQueueRoutes(Router& router, ApiState& state);
 void AddSpecRoutes(Router& router, ApiState& state);
 void AddSecretRoutes(Router& router, ApiState& state);
 void AddRoleRoutes(Router& router, ApiState& state);
+void AddStreamRoutes(Router& router, ApiState& state);
 void AddTokenRoutes(Router& router, ApiState& state);
 void AddHealthRoutes(Router& router, ApiState& state);
 
