@@ -2,6 +2,7 @@
 #include "cli/client.h"
 
 #include <algorithm>
+#include <memory>
 #include <optional>
 #include <utility>
 
@@ -51,28 +52,48 @@ Client::Client(AsioLoop& loop, const Console& console, std::string url, Origin o
       credentials_(std::move(credentials)),
       http_(loop, std::move(origin), HttpClientOptions{.tls = std::move(trust)}) {}
 
-Result<std::string> Client::CallOnce(HttpCall call) {
+void Client::AddCredentials(HttpCall& call) const {
   if (has_token()) call.headers.emplace_back("Authorization", "Bearer " + credentials_.token);
   if (!credentials_.project.empty()) {
     call.headers.emplace_back("Tidemill-Project", credentials_.project);
   }
-  std::optional<Result<HttpResponse>> answer;
-  http_.Send(std::move(call), [&](Result<HttpResponse> got) {
-    answer = std::move(got);
-    loop_.Stop();
-  });
-  while (!answer && !interrupted_) loop_.Run();
-  reached_ = answer && answer->has_value();
-  forbidden_ = false;
-  // The process ends after an interruption, so the answer that refers to this frame never comes.
-  if (!answer) return Fail(Code::kUnknown, "interrupted");
-  if (!*answer) return tl::unexpected<Error>(std::move(*answer).error());
-  HttpResponse& response = **answer;
-  if (response.status / 100 == 2) return std::move(response.body);
+}
+
+tl::unexpected<Error> Client::ProblemIn(const HttpResponse& response) {
   forbidden_ = response.status == 401 || response.status == 403;
   Error problem = ParseProblem(response.status, response.body);
   problem.reason = Printable(problem.reason);
   return tl::unexpected<Error>(std::move(problem));
+}
+
+Result<std::string> Client::CallOnce(HttpCall call) {
+  AddCredentials(call);
+  // Shared: after an interruption the answer may come when nobody waits for it.
+  const auto answer = std::make_shared<std::optional<Result<HttpResponse>>>();
+  http_.Send(std::move(call), [this, answer](Result<HttpResponse> got) {
+    *answer = std::move(got);
+    loop_.Stop();
+  });
+  while (!*answer && !interrupted_) loop_.Run();
+  reached_ = *answer && (*answer)->has_value();
+  forbidden_ = false;
+  if (!*answer) return Fail(Code::kUnknown, "interrupted");
+  if (!**answer) return tl::unexpected<Error>(std::move(**answer).error());
+  HttpResponse& response = ***answer;
+  if (response.status / 100 == 2) return std::move(response.body);
+  return ProblemIn(response);
+}
+
+void Client::Upgrade(HttpCall call, StreamDone done) {
+  AddCredentials(call);
+  http_.Upgrade(std::move(call),
+                [this, done = std::move(done)](Result<HttpClient::Upgraded> upgraded) {
+                  reached_ = upgraded.has_value();
+                  forbidden_ = false;
+                  if (!upgraded) return done(tl::unexpected(std::move(upgraded).error()));
+                  if (upgraded->stream) return done(std::move(upgraded->stream));
+                  done(ProblemIn(upgraded->answer));
+                });
 }
 
 Result<std::string> Client::Call(HttpCall call, Patience patience) {

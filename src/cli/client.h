@@ -2,9 +2,11 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <string>
 
+#include "base/byte_stream.h"
 #include "base/loop.h"
 #include "base/result.h"
 #include "cli/console.h"
@@ -47,10 +49,18 @@ class Client {
   Result<std::string> Put(std::string target, std::string body, Patience patience = {});
   Result<std::string> Delete(std::string target, Patience patience = {});
 
+  // Asks once for a stream, on a connection of its own. `done` comes while the loop runs, never
+  // from inside, and when it does reached() and forbidden() are about this call. Several may be
+  // under way. The errors are those of Call.
+  using StreamDone = std::function<void(Result<std::unique_ptr<ByteStream>>)>;
+  void Upgrade(HttpCall call, StreamDone done);
+
   // Waits, but no longer than until Interrupt.
   void Sleep(std::chrono::milliseconds time);
   // From a signal's handler on the loop: ends the call or the sleep under way. Calls after it fail.
   void Interrupt();
+  // After that: calls are made again, to tidy up.
+  void GoOn() { interrupted_ = false; }
   bool interrupted() const { return interrupted_; }
 
   // Whether the last call had an answer of any kind.
@@ -62,6 +72,9 @@ class Client {
 
  private:
   Result<std::string> CallOnce(HttpCall call);
+  void AddCredentials(HttpCall& call) const;
+  // What an answer says that is not the one that was wanted.
+  tl::unexpected<Error> ProblemIn(const HttpResponse& response);
 
   // Constant after construction.
   AsioLoop& loop_;

@@ -97,23 +97,24 @@ int EnvBuild(const Console& console, const Surroundings& around, const EnvFlags&
   return kDone;
 }
 
+Result<void> CheckPushName(const std::string& to) {
+  const auto wanted = ParseImageName(to);
+  if (to.empty() || (wanted && wanted->repository == to)) return {};
+  return Fail(Code::kInvalid,
+              "--to: the name of an image without a tag is needed, as host:5000/films");
+}
+
 int EnvPush(const Console& console, const Surroundings& around, const EnvFlags& flags) {
-  const auto wanted = ParseImageName(flags.to);
-  if (!flags.to.empty() && (!wanted || wanted->repository != flags.to)) {
-    console.ErrLine("--to: the name of an image without a tag is needed, as host:5000/films");
+  if (const auto right = CheckPushName(flags.to); !right) {
+    console.ErrLine(right.error().reason);
     return kWrongUse;
   }
   auto made = MakeEnv(console, around, flags, EnvPurpose::kImage);
   if (!made) return RefuseEnv(console, made.error());
-  const std::string tag = made->built.image.substr(made->built.image.rfind(':'));
-  const std::string to = (flags.to.empty() ? made->folder.environment.name : flags.to) + tag;
-  if (to != made->built.image) {
-    const auto tagged = made->docker.Do({"tag", made->built.image, to});
-    if (!tagged) return RefuseEnv(console, tagged.error());
+  if (const auto pushed = PushEnv(*made, flags.to); !pushed) {
+    return RefuseEnv(console, pushed.error());
   }
-  const auto pushed = made->docker.Do({"push", to});
-  if (!pushed) return RefuseEnv(console, pushed.error());
-  made->built.image = to;
+  const std::string& to = made->built.image;
   if (console.json) {
     console.Line(FormatBuiltImage(made->built));
   } else {

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "base/result.h"
 #include "cli/console.h"
 
 // A folder's environment becomes an image, by the person's own Docker.
@@ -25,10 +26,19 @@ struct EnvFlags {
   std::vector<std::string> variables = {};  // NAME=VALUE, or NAME: as it is here
   std::vector<std::string> command = {};
   int port = 0;  // of jupyter; 0: the first that is free
+  // run, shell, jupyter on a machine of the fleet
+  std::string pool = {};  // empty: here
+  std::string queue = {};
+  double cpus = 1;
+  std::string memory = {};  // empty: no limit
+  int idle_minutes = 120;   // without a key typed, or a byte shown
 };
 
 int EnvInit(const Console& console, const EnvFlags& flags);
 int EnvBuild(const Console& console, const Surroundings& around, const EnvFlags& flags);
 int EnvPush(const Console& console, const Surroundings& around, const EnvFlags& flags);
+
+// What `--to` may be. kInvalid: it is no name of an image without a tag.
+Result<void> CheckPushName(const std::string& to);
 
 }  // namespace tidemill::cli

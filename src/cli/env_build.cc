@@ -40,6 +40,13 @@ class Builder {
   }
 
  private:
+  bool HasJupyter() const {
+    return purpose_ == EnvPurpose::kJupyter || purpose_ == EnvPurpose::kJupyterImage;
+  }
+  bool IsForMachines() const {
+    return purpose_ == EnvPurpose::kImage || purpose_ == EnvPurpose::kJupyterImage;
+  }
+
   std::vector<std::string> BuildWords() const {
     std::vector<std::string> words;
     if (!flags_.network.empty()) words.insert(words.end(), {"--network", flags_.network});
@@ -63,10 +70,10 @@ class Builder {
       resolved = true;
     }
     Environment environment = folder.environment;
-    if (purpose_ != EnvPurpose::kImage) environment.code = false;
-    const std::string last = purpose_ == EnvPurpose::kJupyter ? JupyterLayer() : "";
+    if (!IsForMachines()) environment.code = false;
+    const std::string tools = HasJupyter() ? JupyterLayer() : "";
     TIDEMILL_TRY(BuildContext context, BuildContext::Make());
-    TIDEMILL_TRY_VOID(context.AddFiles(ImageContext(environment, *folder.lock, last)));
+    TIDEMILL_TRY_VOID(context.AddFiles(ImageContext(environment, *folder.lock, tools)));
     if (environment.code) {
       TIDEMILL_TRY_VOID(context.AddFolder(folder.folder, kContextCode));
     }
@@ -77,9 +84,9 @@ class Builder {
   // The image of what the context holds.
   Result<std::string> BuildOnce(const std::string& name, BuildContext& context) {
     TIDEMILL_TRY(const std::string digest, context.End());
-    const char* const kind = purpose_ == EnvPurpose::kImage  ? ""
+    const char* const kind = HasJupyter()                    ? "jupyter-"
                              : purpose_ == EnvPurpose::kWork ? "work-"
-                                                             : "jupyter-";
+                                                             : "";
     const std::string image = name + ":" + kind + digest.substr(0, kTagDigits);
     if (docker_.FindImage(image)) return image;
     std::vector<std::string> words = BuildWords();
@@ -95,7 +102,7 @@ class Builder {
     const std::string digits = id.starts_with(kKind) ? id.substr(kKind.size()) : id;
     std::string image = folder.environment.name + ":" + digits.substr(0, kTagDigits);
     TIDEMILL_TRY_VOID(docker_.Do({"tag", id, image}));
-    if (purpose_ == EnvPurpose::kJupyter) {
+    if (HasJupyter()) {
       TIDEMILL_TRY(BuildContext context, BuildContext::Make());
       TIDEMILL_TRY_VOID(
           context.AddFiles({{kContextDockerfile, "FROM " + image + "\n" + JupyterLayer()}}));
@@ -159,6 +166,17 @@ int RefuseEnv(const Console& console, const Error& error) {
   console.ErrLine(error.reason);
   if (error.code == Code::kNotFound) return kNoSuchThing;
   return error.code == Code::kInvalid ? kWrongUse : kFailed;
+}
+
+Result<void> PushEnv(MadeEnv& made, const std::string& to) {
+  const std::string tag = made.built.image.substr(made.built.image.rfind(':'));
+  const std::string name = (to.empty() ? made.folder.environment.name : to) + tag;
+  if (name != made.built.image) {
+    TIDEMILL_TRY_VOID(made.docker.Do({"tag", made.built.image, name}));
+  }
+  TIDEMILL_TRY_VOID(made.docker.Do({"push", name}));
+  made.built.image = name;
+  return {};
 }
 
 Result<MadeEnv> MakeEnv(const Console& console, const Surroundings& around, const EnvFlags& flags,

@@ -9,12 +9,11 @@
 #include <utility>
 #include <vector>
 
-#include "base/digest.h"
 #include "cli/env_build.h"
 #include "cli/env_inside.h"
+#include "cli/env_jupyter.h"
 #include "cli/env_report.h"
 #include "cli/prompt.h"
-#include "cli/up_folder.h"
 #include "env/jupyter.h"
 #include "env/probe.h"
 #include "wire/env_report_json.h"
@@ -23,9 +22,6 @@ namespace tidemill::cli {
 namespace {
 
 namespace fs = std::filesystem;
-
-constexpr int kPortsTried = 100;
-constexpr int kTokenNumbers = 3;  // of 64 bits
 
 // What all of them have in common.
 InsidePlan PlanFor(const MadeEnv& made, const Surroundings& around, const EnvFlags& flags) {
@@ -59,43 +55,6 @@ int EnterHere(const Console& console, MadeEnv& made, InsidePlan plan) {
   plan.terminal = IsAtTerminal() && console.out_terminal;
   RefuseEnv(console, Enter(made, plan));
   return kNotBegun;
-}
-
-// The port that was asked for, or the first that is free. kUnavailable, with what to do.
-Result<int> PortFor(int asked) {
-  if (asked != 0) {
-    if (IsPortFree(asked)) return asked;
-    return Fail(Code::kUnavailable, "port " + std::to_string(asked) +
-                                        " of this machine is taken; without --port the next one "
-                                        "that is free is used");
-  }
-  for (int port = kJupyterPort; port < kJupyterPort + kPortsTried; ++port) {
-    if (IsPortFree(port)) return port;
-  }
-  return Fail(Code::kUnavailable, "no port from " + std::to_string(kJupyterPort) + " to " +
-                                      std::to_string(kJupyterPort + kPortsTried - 1) +
-                                      " is free on this machine; --port names another");
-}
-
-std::string MakeToken(Random& random) {
-  std::string bytes;
-  for (int i = 0; i < kTokenNumbers; ++i) {
-    std::uint64_t number = random.Next();
-    for (int byte = 0; byte < 8; ++byte, number >>= 8) bytes += static_cast<char>(number & 0xff);
-  }
-  return Hex(bytes);
-}
-
-void ShowJupyter(const Console& console, const JupyterPlace& place) {
-  if (console.json) {
-    console.Line(FormatJupyterPlace(place));
-    return;
-  }
-  console.Line(place.url);
-  if (console.quiet) return;
-  console.ErrLine("Jupyter of " + place.image +
-                  " begins there, for this machine alone. "
-                  "Ctrl-C stops it.");
 }
 
 // What the program of env/probe.h has printed; nothing if Docker could not even begin it.
@@ -141,7 +100,7 @@ int EnvJupyter(const Console& console, const Surroundings& around, Random& rando
                const EnvFlags& flags) {
   auto made = MakeEnv(console, around, flags, EnvPurpose::kJupyter);
   if (!made) return RefuseEnv(console, made.error());
-  const auto port = PortFor(flags.port);
+  const auto port = JupyterPortFor(flags.port);
   if (!port) return RefuseEnv(console, port.error());
   InsidePlan plan = PlanFor(*made, around, flags);
   plan.port = *port;
@@ -150,9 +109,9 @@ int EnvJupyter(const Console& console, const Surroundings& around, Random& rando
   plan.command = JupyterWords(kWorkFolder);
   // By its name alone: arguments are seen by everybody on the machine.
   plan.variables.emplace_back("JUPYTER_TOKEN");
-  const std::string token = MakeToken(random);
-  const std::string url = "http://127.0.0.1:" + std::to_string(*port) + "/?token=" + token;
-  ShowJupyter(console, {url, *port, token, plan.image});
+  const std::string token = MakeJupyterToken(random);
+  ShowJupyter(console, JupyterPlaceAt(*port, token, plan.image),
+              "begins there, for this machine alone. Ctrl-C stops it.");
   return RefuseEnv(console, Enter(*made, plan, {{"JUPYTER_TOKEN", token}}));
 }
 

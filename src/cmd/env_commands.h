@@ -6,6 +6,7 @@
 
 #include "base/random.h"
 #include "cli/env.h"
+#include "cli/env_fleet.h"
 #include "cli/env_work.h"
 #include "cmd/command_list.h"
 
@@ -97,13 +98,51 @@ class EnvCommands {
         ->option_text("NAME=VALUE");
   }
 
+  // What may be here, or on a machine of the fleet.
+  using OnFleet = int (*)(const Context&, Random&, const EnvFlags&);
+  using Here = std::function<int(const Console&, const Surroundings&)>;
+  CLI::App* AddEither(CommandList& list, CLI::App* group, const std::string& name,
+                      const std::string& about, const std::string& example, OnFleet on_fleet,
+                      Here here) {
+    CLI::App* const command = list.Add(group, Scope::kProject, name, about, example,
+                                       [this, name, on_fleet](const Context& context) {
+                                         if (name == "run") flags_.command = CommandWords();
+                                         SystemRandom random;
+                                         return on_fleet(context, random, flags_);
+                                       });
+    list.SetHere([this] { return !flags_.pool.empty(); }, std::move(here));
+    auto* const pool =
+        command->add_option("--pool", flags_.pool, "On a machine of this pool, through the server");
+    pool->option_text("POOL");
+    const auto with_pool = [pool](CLI::Option* option, const std::string& text) {
+      option->option_text(text)->needs(pool);
+    };
+    with_pool(command->add_option("--to", flags_.to,
+                                  "Its image's name in a registry, without a tag; as env push"),
+              "NAME");
+    with_pool(command->add_option("--queue", flags_.queue, "Where it waits for the machine"), "Q");
+    with_pool(command->add_option("--cpus", flags_.cpus, "Processors there; 1 unless told")
+                  ->check(CLI::PositiveNumber),
+              "N");
+    with_pool(command->add_option("--memory", flags_.memory, "Memory there, as 16GiB"), "SIZE");
+    return command;
+  }
+
+  void AddIdle(CLI::App* command) {
+    command
+        ->add_option("--idle", flags_.idle_minutes,
+                     "With --pool: minutes without use after which it ends; 120 unless told")
+        ->check(CLI::Range(1, 720))
+        ->option_text("MIN");
+  }
+
   void AddRun(CommandList& list, CLI::App* group) {
-    run_ = list.AddHere(group, "run", "Run a command in the image, in this folder.",
-                        "env run python -m films.train --epochs 3",
-                        [this](const Console& console, const Surroundings& around) {
-                          flags_.command = CommandWords();
-                          return EnvRun(console, around, flags_);
-                        });
+    run_ = AddEither(list, group, "run", "Run a command in the image, in this folder.",
+                     "env run python -m films.train --epochs 3", EnvRunOnFleet,
+                     [this](const Console& console, const Surroundings& around) {
+                       flags_.command = CommandWords();
+                       return EnvRun(console, around, flags_);
+                     });
     run_->prefix_command();
     list.SetMissing([this]() -> std::string {
       const std::vector<std::string> command = CommandWords();
@@ -129,24 +168,27 @@ class EnvCommands {
 
   void AddShell(CommandList& list, CLI::App* group) {
     CLI::App* const shell =
-        list.AddHere(group, "shell", "Open a shell in the image, in this folder.",
-                     "env shell --device nvidia.com/gpu",
-                     [this](const Console& console, const Surroundings& around) {
-                       return EnvShell(console, around, flags_);
-                     });
+        AddEither(list, group, "shell", "Open a shell in the image, in this folder.",
+                  "env shell --device nvidia.com/gpu\n  tidemill env shell --pool spot --cpus 8",
+                  EnvShellOnFleet, [this](const Console& console, const Surroundings& around) {
+                    return EnvShell(console, around, flags_);
+                  });
     AddFolder(shell);
+    AddIdle(shell);
     AddInside(shell);
     AddVariables(shell);
   }
 
   void AddJupyter(CommandList& list, CLI::App* group) {
     CLI::App* const jupyter =
-        list.AddHere(group, "jupyter", "Start Jupyter in the image, for this machine alone.",
-                     "env jupyter", [this](const Console& console, const Surroundings& around) {
-                       SystemRandom random;
-                       return EnvJupyter(console, around, random, flags_);
-                     });
+        AddEither(list, group, "jupyter", "Start Jupyter in the image, for this machine alone.",
+                  "env jupyter\n  tidemill env jupyter --pool gpus --device nvidia.com/gpu",
+                  EnvJupyterOnFleet, [this](const Console& console, const Surroundings& around) {
+                    SystemRandom random;
+                    return EnvJupyter(console, around, random, flags_);
+                  });
     AddFolder(jupyter);
+    AddIdle(jupyter);
     jupyter->add_option("--port", flags_.port, "This one; else 8888 or the next that is free")
         ->check(CLI::Range(1, 65535))
         ->option_text("P");

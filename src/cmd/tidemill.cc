@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // tidemill: flags, construction, run.
+#include <fcntl.h>
 #include <nss.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
@@ -46,6 +47,7 @@
 #include "cmd/item_commands.h"
 #include "cmd/plan_commands.h"
 #include "cmd/settings_commands.h"
+#include "cmd/shell_command.h"
 #include "cmd/simulate_command.h"
 #include "cmd/wish_options.h"
 #include "net/asio_loop.h"
@@ -166,6 +168,7 @@ class CommandLine {
     simulate_.emplace(list_);
     AddHistory();
     AddLogs();
+    shell_.emplace(list_);
     AddChanges();
     Add("machines", "List the machines that have joined.", "machines",
         [](const Context& context) { return ListMachines(context); });
@@ -178,6 +181,7 @@ class CommandLine {
 
   CLI::App& app() { return app_; }
   bool got_version() const { return version_->parsed(); }
+  void Parse(int argc, char** argv) { app_.parse(shell_->TakeCommand(argc, argv), argv); }
   const Command* Chosen() const { return list_.Chosen(); }
 
  private:
@@ -407,6 +411,7 @@ class CommandLine {
   std::optional<BucketCommand> bucket_;
   std::optional<PlanCommands> plan_;
   std::optional<SimulateCommand> simulate_;
+  std::optional<ShellCommandLine> shell_;
   std::optional<SettingsCommands> settings_;
   std::optional<AccessCommands> access_;
   CLI::App* version_ = nullptr;
@@ -434,7 +439,16 @@ std::string UnknownCommand(CLI::App& app, int argc, char** argv) {
   return "";
 }
 
+// A descriptor of 0 to 2 that is closed would be given to the next socket, and be taken for our
+// input or output.
+void FillStandardFds() {
+  for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; ++fd) {
+    if (::fcntl(fd, F_GETFD) == -1 && ::open("/dev/null", O_RDWR) < 0) std::abort();
+  }
+}
+
 int Main(int argc, char** argv) {
+  FillStandardFds();
   // A static program must not load the host's name service libraries.
   __nss_configure_lookup("hosts", "files dns");
   Flags flags;
@@ -444,7 +458,7 @@ int Main(int argc, char** argv) {
     return kWrongUse;
   }
   try {
-    line.app().parse(argc, argv);
+    line.Parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     return line.app().exit(error) == 0 ? kDone : kWrongUse;
   }

@@ -55,22 +55,24 @@ std::string CodeText(const Environment& environment) {
   return text;
 }
 
-std::string PipImage(const Environment& environment, const EnvLock& lock) {
+std::string PipImage(const Environment& environment, const EnvLock& lock,
+                     const std::string& tools) {
   std::string text = BeginText(environment, lock.base);
   if (!lock.pins.empty()) {
     text += "COPY " + std::string(kPins) + " /opt/env/pins.txt\n";
     text += "RUN pip install --no-cache-dir --no-deps --require-hashes -r /opt/env/pins.txt\n";
   }
-  return text + CodeText(environment);
+  return text + tools + CodeText(environment);
 }
 
-std::string CondaImage(const Environment& environment, const EnvLock& lock) {
+std::string CondaImage(const Environment& environment, const EnvLock& lock,
+                       const std::string& tools) {
   return CondaBeginText(lock.base) + CopyText(kPins) + "RUN /opt/conda/bin/python /" +
          kCondaScript + " build /" + kPins + "\nFROM " + lock.base + "\nUSER root\n" +
          AptText(environment) +
          "COPY --from=conda /opt/env /opt/env\n"
          "ENV PATH=/opt/env/bin:$PATH CONDA_PREFIX=/opt/env\n" +
-         CodeText(environment);
+         tools + CodeText(environment);
 }
 
 std::string CondaResolve(const Environment& environment) {
@@ -114,13 +116,13 @@ std::vector<ContextFile> ResolveContext(const Environment& environment, const st
 }
 
 std::vector<ContextFile> ImageContext(const Environment& environment, const EnvLock& lock,
-                                      const std::string& last) {
+                                      const std::string& tools) {
   std::vector<ContextFile> files = {{kPins, lock.pins}};
   if (!IsConda(environment)) {
-    files.push_back({kContextDockerfile, PipImage(environment, lock) + last});
+    files.push_back({kContextDockerfile, PipImage(environment, lock, tools)});
     return files;
   }
-  files.push_back({kContextDockerfile, CondaImage(environment, lock) + last});
+  files.push_back({kContextDockerfile, CondaImage(environment, lock, tools)});
   files.push_back({kPipScript, std::string(PipScript())});
   files.push_back({kCondaScript, std::string(CondaScript())});
   return files;

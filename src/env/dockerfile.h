@@ -27,8 +27,8 @@ std::string BaseImage(const Environment& environment);
 // Of an image that, when it is run, finds out what the environment's file means, and prints it as
 // EnvLock::pins. `conda` is that file, as JSON, if it is one of conda's.
 std::vector<ContextFile> ResolveContext(const Environment& environment, const std::string& conda);
-// Of the image itself; `last` is the end of its Dockerfile.
+// Of the image itself; `tools` are lines of its Dockerfile that stand before its code.
 std::vector<ContextFile> ImageContext(const Environment& environment, const EnvLock& lock,
-                                      const std::string& last = "");
+                                      const std::string& tools = "");
 
 }  // namespace tidemill

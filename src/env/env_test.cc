@@ -103,7 +103,14 @@ TEST(Dockerfile, CodeAndDriverAreThereIfTheyAreMeant) {
   EXPECT_EQ(BaseImage(films), "debian:12");
 }
 
-TEST(Jupyter, IsAddedBehindAllElseAndChangesNothingOfIt) {
+TEST(Jupyter, StandsBetweenWhatIsInstalledAndTheCode) {
+  const EnvLock lock{"1", "b", "greet==1.1"};
+  const std::string text = DockerfileOf(ImageContext(Films(), lock, JupyterLayer()));
+  EXPECT_LT(text.find("-r /opt/env/pins.txt"), text.find("jupyterlab"));
+  EXPECT_LT(text.find("jupyterlab"), text.find("COPY code"));
+}
+
+TEST(Jupyter, ChangesNothingOfWhatIsInstalled) {
   const std::string layer = JupyterLayer();
   EXPECT_EQ(layer.find("FROM"), std::string::npos);
   const std::size_t listed = layer.find("pip list");

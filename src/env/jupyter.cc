@@ -14,7 +14,7 @@ std::string JupyterLayer() {
          "      && rm /tmp/pins.txt )\n";
 }
 
-std::vector<std::string> JupyterWords(const std::string& folder) {
+std::vector<std::string> JupyterWords(const std::string& folder, const std::string& address) {
   // An environment that brings a server of its own may have no JupyterLab.
   const std::string start =
       "app=jupyter_server\n"
@@ -23,7 +23,7 @@ std::vector<std::string> JupyterWords(const std::string& folder) {
   return {"-c", start, "jupyter", "--no-browser", "--allow-root", "--log-level=WARN",
           "--ServerApp.root_dir=" + folder,
           // Its container's own addresses: of the machine's only loopback leads there.
-          "--ServerApp.ip=0.0.0.0", "--ServerApp.port=" + std::to_string(kJupyterPort),
+          "--ServerApp.ip=" + address, "--ServerApp.port=" + std::to_string(kJupyterPort),
           "--ServerApp.port_retries=0",
           // Whoever comes by another name than localhost is refused, token or not.
           "--ServerApp.allow_remote_access=False"};
