@@ -76,7 +76,8 @@ def agent_answer(cell: Cell, needs: str) -> int:
         return 410
     if len(cell.thing) > 1 and cell.thing[1] != "leased":
         return 403
-    return 404 if cell.operation == "fetchRole" else 0  # the job has none
+    # The job has no role, and nobody waits for a stream.
+    return 404 if cell.operation in ("fetchRole", "carryStream", "refuseStream") else 0
 
 
 def right_answer(cell: Cell) -> int:
@@ -269,6 +270,8 @@ class World:
             "number": "0",
             "chunk": "0",
             "item": "0",
+            "port": "80",
+            "stream": ABSENT_ID,
             "secret": f"{cell.operation}-{whose}",
             "sha256": hashlib.sha256(f"{cell.operation}-{whose}".encode()).hexdigest(),
             "token": self.tokens[whose] if there else ABSENT_ID,
@@ -306,6 +309,8 @@ class World:
             "putQueue": SETTINGS["queue"],
             "putSpec": SETTINGS["spec"],
             "pinImage": {"digest": "sha256:" + "0" * 64},
+            "openShell": {},
+            "refuseStream": {"reason": "not here"},
             "putBlob": f"{cell.operation}-{whose}".encode(),
             "syncAgent": {"session": session, "free": {"cpus": 0, "memory": 0}},
         }

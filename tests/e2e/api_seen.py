@@ -70,6 +70,11 @@ SEEN = {
     "fetchItems": {"200", "204", "400", "403", "404", "410"},
     "fetchSecrets": {"200", "400", "403", "410"},
     "pinImage": {"200", "400", "403", "410", "413", "415"},
+    # That these become streams is seen by test_shell.py, and 404 of agents by test_access.py.
+    "openShell": {"400", "404", "413", "415", "426"},
+    "openPort": {"400", "404", "426"},
+    "carryStream": {"400", "410"},
+    "refuseStream": {"400", "410", "413", "415"},
     # Seen by test_server.py, and so are answers with 503.
     "health": set(),
     "metrics": {"200"},

@@ -8,6 +8,8 @@ NESTED = "[" * 40 + "]" * 40
 DIGEST = "sha256:" + "0" * 64
 SESSION = str(uuid.UUID(int=7))
 LEASE = str(uuid.UUID(int=8))
+STREAM = str(uuid.UUID(int=9))
+REFUSED = {"reason": "not here"}
 
 
 def sync_with(**fields: Any) -> Dict[str, Any]:
@@ -110,6 +112,23 @@ BAD = [
     (400, "POST", "{job}/items?kye=k", {"items": [{"item": "a"}]}, "unknown name"),
     (409, "POST", "{job}/items", {"items": [{"item": "a"}]}, "seal it first"),
     (404, "GET", "/v1/jobs/%2e%2e", None, "no such job"),
+    (404, "POST", "/v1/jobs/99/items/0/shell", {}, "99"),
+    (404, "POST", "/v1/jobs/99/items/0/ports/80", None, "99"),
+    (404, "POST", "{job}/items/x/shell", {}, "no item 'x'"),
+    (426, "POST", "{job}/items/0/shell", {}, "tidemill shell"),
+    (426, "POST", "{job}/items/0/ports/80", None, "tidemill-stream"),
+    (400, "POST", "{job}/items/0/ports/0", None, "from 1 to 65535"),
+    (400, "POST", "{job}/items/0/ports/65536", None, "from 1 to 65535"),
+    (400, "POST", "{job}/items/0/shell", {"comand": ["ls"]}, "did you mean 'command'?"),
+    (400, "POST", "{job}/items/0/shell", {"command": "ls"}, "command"),
+    (400, "POST", "{job}/items/0/shell", {"command": ["a\u0000b"]}, "command[0]"),
+    (400, "POST", "{job}/items/0/shell", {"command": ["a"] * 257}, "command"),
+    (400, "POST", "{job}/items/0/shell", {"command": ["a" * 40_000]}, "command"),
+    (400, "POST", "{job}/items/0/shell", {"terminal": 1}, "terminal"),
+    (400, "POST", "{job}/items/0/shell", {"rows": 0}, "rows"),
+    (400, "POST", "{job}/items/0/shell", {"columns": 65_536}, "columns"),
+    (400, "POST", "{job}/items/0/shell", {"term": "x;y"}, "term"),
+    (400, "POST", "{job}/items/0/shell", {"port": 80}, "port"),
     (400, "PUT", "{job}/parts/-1", {"range": 1}, "counted from 0"),
     (400, "PUT", "{job}/parts/00", {"range": 1}, "counted from 0"),
     (400, "PUT", "{job}/parts/2147483648", {"range": 1}, "counted from 0"),
@@ -199,6 +218,12 @@ BAD = [
     (400, "POST", f"/v1/agents/{SESSION}/jobs/1/pin", {"digest": 7}, "digest"),
     (400, "POST", f"/v1/agents/{SESSION}/jobs/1/pin", {"digest": "latest"}, "sha256: and 64"),
     (410, "POST", f"/v1/agents/{SESSION}/jobs/1/pin", {"digest": DIGEST}, "session has ended"),
+    (400, "POST", f"/v1/agents/x/streams/{STREAM}", None, "session: must be"),
+    (400, "POST", f"/v1/agents/{SESSION}/streams/x", None, "stream: must be a UUID"),
+    (410, "POST", f"/v1/agents/{SESSION}/streams/{STREAM}", None, "session has ended"),
+    (400, "POST", f"/v1/agents/{SESSION}/streams/{STREAM}/refusal", {}, "reason: is missing"),
+    (400, "POST", f"/v1/agents/{SESSION}/streams/{STREAM}/refusal", {"reason": ""}, "reason"),
+    (410, "POST", f"/v1/agents/{SESSION}/streams/{STREAM}/refusal", REFUSED, "session has ended"),
     (410, "GET", f"/v1/agents/wait?session={SESSION}", None, "session has ended"),
     (410, "POST", "/v1/agents/sync", sync_with(), "session has ended"),
     (400, "POST", "/v1/tokens", b"[]", "an object"),

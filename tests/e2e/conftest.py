@@ -24,6 +24,7 @@ from with_docker import DockerEngine  # noqa: E402
 # Minutes long, or in need of what no package has; no tests unless somebody asks for them.
 ASKED_FOR = {
     "test_devices_cdi.py": "TIDEMILL_DOCKERD",
+    "test_env_idle.py": "TIDEMILL_IDLE",
     "test_guests.py": "TIDEMILL_GUESTS",
     "test_runtime_oci.py": "TIDEMILL_OCI_TESTS",
     "test_tails.py": "TIDEMILL_NOTICES",

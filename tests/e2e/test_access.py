@@ -35,7 +35,9 @@ def client(env: Env) -> Client:
 
 
 def success_of(operation: str) -> List[int]:
-    return [int(status) for status in operation_of(operation)[2]["responses"] if status < "300"]
+    # What becomes a stream, and is not asked to, has got as far as it can.
+    good = [status for status in operation_of(operation)[2]["responses"] if status < "300"]
+    return [426 if status == "101" else int(status) for status in good]
 
 
 # Names that an answer about something that is not there may say again.
@@ -90,9 +92,10 @@ class Table:
             project = cell.caller.project or cell.header or "default"
             row = (cell.caller.name, cell.caller.token, "127.0.0.1", f"{method} {path}", project)
             self.recorded[(*row, self.world.audit_target(cell), wanted != 403)] += 1
-        # That its own job has no role is told plainly.
-        no_role = cell.operation == "fetchRole" and wanted == 404
-        if wanted < 400 or not cell.thing or no_role:
+        # That its own job has no role, or that nobody waits for a stream, is told plainly.
+        of_agents = ("fetchRole", "carryStream", "refuseStream")
+        told = cell.operation in of_agents and wanted == 404
+        if wanted < 400 or not cell.thing or told:
             return
         body = answer.body.decode()
         for field, name in self.world.names(cell, path).items():

@@ -551,9 +551,10 @@ def test_bodies_of_the_wrong_type_or_size_are_refused(client):
     puts = ["/v1/projects/p", "/v1/pools/p", "/v1/pools/p/machines", "/v1/secrets/s"]
     puts += ["/v1/queues/q", "/v1/specs/s", "/v1/projects/p/cloud-roles"]
     pin = f"/v1/agents/{uuid.uuid4()}/jobs/1/pin"
-    posts += [pin, "/v1/pools/p/forgive"]
+    refusal = f"/v1/agents/{uuid.uuid4()}/streams/{uuid.uuid4()}/refusal"
+    posts += [pin, "/v1/pools/p/forgive", f"{path}/items/0/shell", refusal]
     tokens = {"/v1/agents/join": client.server.join_token, "/v1/agents/sync": NO_SESSION_TOKEN}
-    tokens[pin] = NO_SESSION_TOKEN
+    tokens[pin] = tokens[refusal] = NO_SESSION_TOKEN
     for method, target in [*(("POST", post) for post in posts), *(("PUT", put) for put in puts)]:
         shown = bearer(tokens.get(target, client.server.token))
         for headers in ({}, TEXT, {"Content-Type": "application/jsonx"}):

@@ -13,7 +13,7 @@ from load import Load
 
 COMMANDS = ["up", "submit", "jobs", "show", "watch", "items", "usage", "logs", "cancel", "pause"]
 COMMANDS += ["resume", "retry", "machines", "version", "login", "logout", "whoami", "audit"]
-COMMANDS += ["failures", "results", "history", "history open", "run", "replay"]
+COMMANDS += ["failures", "results", "history", "history open", "run", "replay", "shell"]
 COMMANDS += ["context", "context list", "context use", "context rm"]
 COMMANDS += ["token", "token create", "token list", "token revoke"]
 COMMANDS += ["secret", "secret set", "secret list", "secret rm"]

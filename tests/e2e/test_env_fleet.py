@@ -1,0 +1,157 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Work inside an environment's image on a machine of the fleet: from no machine, through the
+server, and back to none. With a real Docker Engine, a registry and a real Jupyter."""
+
+import json
+import os
+import signal
+import socket
+
+import image_wheels
+import pexpect
+import pytest
+from cli import read_until
+from env import wait_until
+from machines import Machines
+from notebook import Notebook
+from person import Person
+from test_env import folder, index, init  # noqa: F401: fixtures
+
+CELL = """\
+import greet, os
+open("cell.txt", "w").write("x")
+greet.VERSION + os.getcwd()
+"""
+
+
+@pytest.fixture
+def farm(env, docker):
+    made = Machines(env, 1)
+    made.pool(
+        "spot",
+        max=1,
+        idle="2s",
+        shape={"cpus": 2, "memory": "2GiB"},
+        options={"engine": "docker", "args": ["--docker-socket", docker.socket]},
+    )
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def person(tmp_path, folder, docker, index, farm):  # noqa: F811
+    someone = Person(folder, tmp_path / "tidemill")
+    someone.env["DOCKER_HOST"] = f"unix://{docker.socket}"
+    someone.env["PIP_INDEX_URL"] = index.url
+    someone.env["TIDEMILL_SERVER"] = farm.servers[0].url
+    someone.env["TIDEMILL_TOKEN"] = farm.servers[0].token
+    (folder / "requirements.txt").write_text("greet\n")
+    init(someone, docker)
+    return someone
+
+
+@pytest.fixture
+def where(registry):
+    """Flags that lead to a machine."""
+    return ("--pool", "spot", "--network", "host", "--to", f"{registry.host}/films")
+
+
+def jobs(farm):
+    return farm.http.get("/v1/jobs").json()["jobs"]
+
+
+def all_is_over(farm):
+    """No job holds a machine, or would bring one."""
+    return all(job["state"] in ("cancelled", "finished") for job in jobs(farm))
+
+
+def test_a_command_on_a_machine_that_is_made_for_it(person, farm, folder, where):  # noqa: F811
+    (folder / "about.py").write_text(
+        "import greet, os, sys\nprint(greet.VERSION, os.getcwd(), os.environ['TOLD'],"
+        " sys.stdin.read())\nsys.exit(9)\n"
+    )
+    assert farm.pids() == []
+    said = person("env", "run", *where, "--env", "TOLD=yes", "python", "about.py", stdin="typed",
+                  timeout_s=600)  # fmt: skip
+    assert (said.code, said.out) == (9, "1.1 /work yes typed\n"), said
+    assert said.err.count("films-2-run-1: it waits for 1 machine of pool 'spot'") == 1, said
+    wait_until("its end", lambda: all_is_over(farm), 60)
+    # A minute is paid in any case, so it is kept for so long.
+    wait_until("no machine to be left", lambda: farm.pids() == [], 120)
+    wait_until("its bill", lambda: [row.pool for row in farm.bill()] == ["spot"], 60)
+    # And a pool that is not there is said so at once.
+    said = person("env", "run", "--pool", "none", "--network", "host", "true", timeout_s=300)
+    assert said.code == 125 and "none" in said.err and "tidemill pools" in said.err, said
+
+
+def test_a_shell_there(person, farm, where):
+    shell = person.at_terminal("env", "shell", *where)
+    shell.expect("Enter ~ . leaves", timeout=600)
+    shell.sendline("python -c 'import greet; print(greet.VERSION, 6 * 7)'")
+    shell.expect("[\r\n]1.1 42\r\n")
+    assert len(farm.pids()) == 1
+    shell.sendline("exit 3")
+    shell.expect(pexpect.EOF)
+    shell.close()
+    assert shell.exitstatus == 3
+    wait_until("its end", lambda: all_is_over(farm), 60)
+
+
+def test_whoever_is_waiting_may_leave(person, farm, where):
+    process = person.start("env", "run", *where, "sleep", "600")
+    wait_until("it to run", lambda: jobs(farm) and len(farm.pids()) == 1, 600)
+    process.send_signal(signal.SIGINT)
+    assert process.wait(60) == 130
+    wait_until("its end", lambda: all_is_over(farm), 60)
+
+
+def test_a_notebook_there(person, farm, docker, index, where):  # noqa: F811
+    for path in image_wheels.wheels():
+        index.publish_file(path)
+    with socket.create_server(("127.0.0.1", 8888)):
+        process = person.start("env", "jupyter", "--json", *where)
+        said = json.loads(read_until(process.stdout.fileno(), b"\n", 900))
+    assert said["port"] == 8889, "the next that was free"
+    notebook = Notebook(said["port"], said["token"])
+    assert notebook.answers()
+    assert notebook.call("GET", "/lab")[0] == 200
+    assert notebook.execute(CELL) == "'1.1/work'"
+    names = [each["name"] for each in notebook.call("GET", "/api/contents")[1]["content"]]
+    assert {"cell.txt", "main.py"} <= set(names)
+    for token in ("", "0" * 48):
+        assert notebook.call("GET", "/api/contents", token)[0] == 403
+    # Nobody else has been told the token.
+    spec = json.dumps(farm.http.get(f"/v1/jobs/{jobs(farm)[0]['id']}").json())
+    assert said["token"] not in spec
+
+    # It goes on while its server does not.
+    kernels = notebook.call("GET", "/api/kernels")[1]
+    farm.servers[0].terminate()
+    farm.servers[0].start()
+    wait_until("the tunnel", notebook.answers, 60)
+    assert [each["id"] for each in notebook.call("GET", "/api/kernels")[1]] == [
+        each["id"] for each in kernels
+    ]
+
+    process.send_signal(signal.SIGINT)
+    process.wait(60)
+    assert not notebook.answers()
+    wait_until("its end", lambda: all_is_over(farm), 60)
+
+
+def test_a_machine_is_not_held_for_one_who_is_gone(person, farm, where):
+    """A laptop that is shut says nothing. What holds the machine waits ten minutes for it; here the
+    container's clock is as it is, so what is seen is that nobody keeps it any more."""
+    process = person.start("env", "run", *where, "sleep", "600")
+    wait_until("it to run", lambda: len(farm.pids()) == 1 and kept(person), 600)
+    os.kill(process.pid, signal.SIGKILL)
+    process.wait()
+    wait_until("nobody to keep it", lambda: not kept(person), 60)
+    person("cancel", jobs(farm)[0]["id"])
+    wait_until("its end", lambda: all_is_over(farm), 60)
+
+
+def kept(person):
+    """Whether somebody tells the container that he is there."""
+    look = 'cd "$TIDEMILL_SCRATCH"; test -e .kept && exit 0; sleep 1.5; test -e .kept'
+    return person("shell", "1", "--item", "0", "--", "sh", "-c", look).code == 0
