@@ -132,6 +132,10 @@ class DockerEngine:
         # A kill -9 leaves them behind, and the next one would take their numbers for running ones.
         for name in ("dockerd.pid", "exec/containerd/containerd.pid"):
             (self.folder / name).unlink(missing_ok=True)
+        # An Engine that ends takes its data's own mount away while it may still start a container.
+        # The root folder of that one would be below the next Engine's mount, and never removable.
+        if f"{self.folder}/data" not in self._mounts():
+            self._unmount()
         with open(self.log, "ab") as log:
             self._process = subprocess.Popen(
                 ends_with_us(command, "SIGTERM"), stdout=log, stderr=log, start_new_session=True
@@ -226,8 +230,7 @@ class DockerEngine:
             self.start()  # it alone can end containers that outlived a kill -9
         self.stop()
         self._end_shims()
-        if mounts := self._mounts():
-            subprocess.run(["umount", "-q", *mounts], check=False)
+        self._unmount()
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def _end_shims(self) -> None:
@@ -239,6 +242,10 @@ class DockerEngine:
                     os.kill(int(path.parent.name), signal.SIGKILL)
             except OSError:
                 pass  # it has ended by itself
+
+    def _unmount(self) -> None:
+        if mounts := self._mounts():
+            subprocess.run(["umount", "-q", *mounts], check=False)
 
     def _mounts(self) -> List[str]:
         lines = pathlib.Path("/proc/self/mounts").read_text().splitlines()
