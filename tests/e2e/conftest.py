@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Fixtures: `postgres` and `docker`, one for all tests; `env`, a fresh database and its servers."""
 
+import contextlib
 import os
 import pathlib
 import sys
@@ -76,19 +77,33 @@ def docker(_engine):
     assert _engine.wrong() == []
 
 
-@pytest.fixture
-def fleet(env, docker):
-    """Makes agents of the servers that there are by then. They end with the test."""
+@contextlib.contextmanager
+def _agents(env, docker):
+    """Makes agents of the servers that there are by then, and ends them."""
     started = []
 
     def start(name, *flags):
-        agent = Agent(env.folder, name, env.servers, *flags, docker=docker.socket)
+        agent = Agent(env.folder, name, env.servers, *flags, docker=docker)
         started.append(agent)
         return agent.start()
 
     yield start
     for agent in started:
         agent.kill9()
+
+
+@pytest.fixture
+def fleet(env, docker):
+    """Makes agents whose items are containers. They end with the test."""
+    with _agents(env, docker.socket) as start:
+        yield start
+
+
+@pytest.fixture
+def processes(env):
+    """Makes agents whose items are processes. They end with the test."""
+    with _agents(env, None) as start:
+        yield start
 
 
 @pytest.fixture

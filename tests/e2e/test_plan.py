@@ -4,7 +4,7 @@
 import time
 
 import pytest
-from agents import Agent, submit
+from agents import submit
 from cli import Cli
 from env import wait_until
 from traced import Trace
@@ -16,18 +16,9 @@ def trace(tmp_path):
 
 
 @pytest.fixture
-def agent(env):
-    """Makes agents without containers, which end with the test."""
-    started = []
-
-    def start(name, cpus, *flags):
-        one = Agent(env.folder, name, env.servers, "--cpus", str(cpus), *flags)
-        started.append(one)
-        return one.start()
-
-    yield start
-    for one in started:
-        one.kill9()
+def agent(processes):
+    """Makes agents of so many processors."""
+    return lambda name, cpus, *flags: processes(name, "--cpus", str(cpus), *flags)
 
 
 def state_of(http, job):

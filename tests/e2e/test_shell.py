@@ -9,7 +9,7 @@ import subprocess
 
 import pexpect
 import pytest
-from agents import Agent, submit
+from agents import submit
 from env import wait_until
 from frames import PortStream
 from load import items_of, show
@@ -45,21 +45,6 @@ def server(env):
 @pytest.fixture
 def cli(server, tmp_path):
     return Cli(tmp_path, server)
-
-
-@pytest.fixture
-def processes(env):
-    """Makes agents whose items are processes. They end with the test."""
-    started = []
-
-    def start(name, *flags):
-        agent = Agent(env.folder, name, env.servers, *flags)
-        started.append(agent)
-        return agent.start()
-
-    yield start
-    for agent in started:
-        agent.kill9()
 
 
 @pytest.fixture
