@@ -8,17 +8,40 @@ Debian's cloud kernel, by apt, and the few modules that a guest needs for its ne
 its power button.
 """
 
+import graphlib
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import tempfile
+from typing import Dict, List
 
 CACHE = pathlib.Path(os.environ.get("XDG_CACHE_HOME", "~/.cache")).expanduser() / "tidemill"
-KERNEL = CACHE / "guest-kernel-2"  # another name when it holds something else
-# Each after those it needs.
-MODULES = "virtio virtio_ring virtio_pci_legacy_dev virtio_pci_modern_dev virtio_pci".split()
-MODULES += ["failover", "net_failover", "virtio_net", "evdev", "button"]
+KERNEL = CACHE / "guest-kernel-3"  # another name when it holds something else
+WANTED = ["virtio_pci", "virtio_net", "evdev", "button"]
+
+
+def modules() -> List[pathlib.Path]:
+    """What a guest loads, each after those it needs."""
+    return [KERNEL / name for name in (KERNEL / "modules").read_text().split()]
+
+
+def _in_order(folder: pathlib.Path) -> List[pathlib.Path]:
+    """Kernels differ in who needs whom, so the modules are asked."""
+    needs: Dict[str, List[str]] = {}
+    left = list(WANTED)
+    while left:
+        name = left.pop()
+        if name not in needs:
+            found = re.search(rb"\0depends=([^\0]*)\0", _path(folder, name).read_bytes())
+            needs[name] = found[1].decode().replace(",", " ").split() if found else []
+            left += needs[name]
+    return [_path(folder, name) for name in graphlib.TopologicalSorter(needs).static_order()]
+
+
+def _path(folder: pathlib.Path, name: str) -> pathlib.Path:
+    return next(folder.rglob(f"{name}.ko"))
 
 
 def fetch() -> None:
@@ -41,8 +64,10 @@ def fetch() -> None:
         part = pathlib.Path(folder) / "part"
         part.mkdir()
         shutil.copy(next(pathlib.Path(folder, "boot").glob("vmlinuz-*")), part / "vmlinuz")
-        for module in MODULES:
-            shutil.copy(next(pathlib.Path(folder).rglob(f"{module}.ko")), part)
+        order = _in_order(pathlib.Path(folder))
+        for path in order:
+            shutil.copy(path, part)
+        (part / "modules").write_text("".join(f"{path.name}\n" for path in order))
         part.rename(KERNEL)
 
 

@@ -14,7 +14,7 @@ import subprocess
 from typing import Dict, List
 
 from env import ends_with_us
-from guest_kernel import KERNEL, MODULES
+from guest_kernel import KERNEL, modules
 
 OVER = "guest: over"
 INIT = f"""#!/bin/busybox sh
@@ -24,7 +24,7 @@ mount -t sysfs none /sys
 mount -t devtmpfs none /dev
 mount -t cgroup2 none /sys/fs/cgroup
 mount -t tmpfs none /tmp
-for module in {" ".join(MODULES)}; do insmod /modules/$module.ko; done
+for module in $(cat /modules/order); do insmod /modules/$module; done
 ip link set lo up
 ip address add 10.0.2.15/24 dev eth0
 ip link set eth0 up
@@ -104,8 +104,9 @@ class Guest:
         passes = [f"nc -ll -p {port} -e nc 10.0.2.2 {there} &" for port, there in ports.items()]
         content["script"] = "\n".join([*passes, script]).encode()
         content["bin/busybox"] = pathlib.Path(shutil.which("busybox") or "").read_bytes()
-        for module in MODULES:
-            content[f"modules/{module}.ko"] = (KERNEL / f"{module}.ko").read_bytes()
+        content["modules/order"] = "\n".join(path.name for path in modules()).encode()
+        for path in modules():
+            content[f"modules/{path.name}"] = path.read_bytes()
         for there, path in files.items():
             content[there] = path.read_bytes()
         archive = folder / f"{name}.initramfs"
