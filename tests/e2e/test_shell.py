@@ -65,6 +65,8 @@ def at_terminal(cli, *words, rows=24, columns=80, **env):
         dimensions=(rows, columns),
         encoding="utf-8",
         timeout=30,
+        # As in a window, also if the tests were started to outlive theirs.
+        preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_DFL),
     )
 
 
@@ -255,17 +257,18 @@ def test_a_server_that_stops_does_not_wait_for_shells(server, job, cli):
 
 def test_one_leaves_without_the_shell(server, job, cli):
     shell = at_terminal(cli, "shell", job, "--item", "0")
-    say(shell, "trap '' HUP INT TERM; echo in-$TIDEMILL_INDEX", "in-0")
+    shell.sendline("trap '' HUP INT TERM; echo in-$$")
+    shell.expect("\nin-([0-9]+)\r\n")
+    looks = f"kill -0 {shell.match[1]} 2> /dev/null; echo $?"
+
+    def there():
+        return cli("shell", job, "--item", "0", "--", "sh", "-c", looks).out
+
+    assert there() == "0\n"
     shell.send("\r~.")
     assert code_of(shell) == 130
     # And nothing of it is left there.
-    wait_until(
-        "its end",
-        lambda: (
-            cli("shell", job, "--item", "0", "--", "sh", "-c", "ps | grep -c '[t]rap'").out == "0\n"
-        ),
-        30,
-    )
+    wait_until("its end", lambda: there() == "1\n", 30)
     # Whoever closes the window has left too.
     shell = at_terminal(cli, "shell", job, "--item", "0")
     say(shell, "echo in-$TIDEMILL_INDEX", "in-0")
