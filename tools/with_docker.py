@@ -93,14 +93,16 @@ class DockerEngine:
         remaps_users: bool = False,
         runtimes: Optional[Dict[str, str]] = None,
         program: str = "",
+        own_network: bool = False,
     ) -> None:
         """With runtimes, by name and program, or as another program than the machine's own it has
-        a network of its own: another may be here."""
+        a network of its own in any case: another may be here, and have the bridge."""
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="tidemill-docker-"))
         self.watchers: List[Watcher] = []
         self._remaps_users = remaps_users
         self._runtimes = runtimes or {}
         self._program = program
+        self._own_network = own_network or bool(runtimes or program)
         self.log = self.folder / "dockerd.log"
         self.socket = str(self.folder / "docker.sock")
         self._process: Optional[subprocess.Popen] = None
@@ -126,7 +128,7 @@ class DockerEngine:
         if self._remaps_users:
             command = self._remapped(command)
         command += [f"--add-runtime={name}={path}" for name, path in self._runtimes.items()]
-        if self._runtimes or self._program:
+        if self._own_network:
             enter = ["unshare", "--net", "sh", "-c", 'ip link set lo up && exec "$@"', "sh"]
             command = [*enter, *command]
         # A kill -9 leaves them behind, and the next one would take their numbers for running ones.

@@ -62,9 +62,9 @@ class Engine(DockerEngine):
     """One with a file of settings, which it reads again when it is told to."""
 
     def __init__(self) -> None:
-        super().__init__()
+        # One without a bridge removes that of another.
+        super().__init__(own_network=True)
         self.settings = self.folder / "daemon.json"
-        # Another Engine beside it has the bridge.
         self.settings.write_text('{\n  "bridge": "none",\n  "iptables": false\n}\n')
 
     def _words(self):
