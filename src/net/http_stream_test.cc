@@ -371,6 +371,7 @@ TEST_P(HttpStreamTest, ReadsWhatWasSentBeforeTheEndAlthoughItCannotSend) {
     raw.Send("last words");
     raw.Close();
   });
+  RunUntil([&] { return server_side_.stream != nullptr; });
   // The second is refused.
   server_side_.stream->Send("to nobody");
   server_side_.stream->Send("to nobody");
