@@ -138,8 +138,9 @@ class EnvCommands {
 
   void AddRun(CommandList& list, CLI::App* group) {
     run_ = AddEither(list, group, "run", "Run a command in the image, in this folder.",
-                     "env run python -m films.train --epochs 3", EnvRunOnFleet,
-                     [this](const Console& console, const Surroundings& around) {
+                     "env run python -m films.train --epochs 3\n"
+                     "  tidemill env run --pool spot python -m films.train --epochs 3",
+                     EnvRunOnFleet, [this](const Console& console, const Surroundings& around) {
                        flags_.command = CommandWords();
                        return EnvRun(console, around, flags_);
                      });
