@@ -3,6 +3,8 @@
 
 #include <array>
 #include <filesystem>
+#include <optional>
+#include <sstream>
 #include <utility>
 #include <vector>
 
@@ -122,8 +124,9 @@ class Builder {
 
   // What the environment's file means today.
   Result<EnvLock> Resolve(const EnvFolder& folder) {
+    TIDEMILL_TRY(const std::string base, PinnedBase(BaseImage(folder.environment)));
     TIDEMILL_TRY(BuildContext context, BuildContext::Make());
-    TIDEMILL_TRY_VOID(context.AddFiles(ResolveContext(folder.environment, folder.conda)));
+    TIDEMILL_TRY_VOID(context.AddFiles(ResolveContext(folder.environment, base, folder.conda)));
     TIDEMILL_TRY_VOID(context.AddFolder(folder.folder, kContextCode));
     TIDEMILL_TRY_VOID(context.End());
     std::vector<std::string> words = BuildWords();
@@ -139,18 +142,35 @@ class Builder {
       return Fail(Code::kInvalid, "what " + folder.environment.from +
                                       " asks for cannot be had, for the reason above");
     }
-    return EnvLock{folder.inputs, PinnedBase(BaseImage(folder.environment)), *pins};
+    return EnvLock{folder.inputs, base, *pins};
   }
 
-  // With the digest that its registry knows it by, if it came from one.
-  std::string PinnedBase(const std::string& base) {
-    const auto said = docker_.Ask({"image", "inspect", "--format", "{{json .RepoDigests}}", base});
-    if (!said) return base;
-    const std::size_t at = said->find("@sha256:");
-    if (at == std::string::npos) return base;
-    const std::string digest = said->substr(at + 1, std::string_view("sha256:").size() + 64);
+  // With the digest that its registry knows it by. An image that is here and of no registry is
+  // somebody's own, and taken as it is. The pull is ours: BuildKit fetches a base as well, but what
+  // it has fetched is no image that could be asked for its digest.
+  Result<std::string> PinnedBase(const std::string& base) {
+    const bool is_here = docker_.FindImage(base).has_value();
+    std::optional<std::string> pinned = is_here ? FindPinned(base) : std::nullopt;
+    if (!is_here || (pinned && flags_.upgrade)) {
+      TIDEMILL_TRY_VOID(docker_.Do({"pull", base}));
+      pinned = FindPinned(base);
+    }
+    return pinned.value_or(base);
+  }
+
+  std::optional<std::string> FindPinned(const std::string& base) {
     const auto name = ParseImageName(base);
-    return name && IsImageDigest(digest) ? PinnedImage(*name, digest) : base;
+    const auto said = docker_.Ask(
+        {"image", "inspect", "--format", "{{range .RepoDigests}}{{println .}}{{end}}", base});
+    if (!name || !said) return std::nullopt;
+    // The same image may be of other registries too, with other digests.
+    std::istringstream lines(*said);
+    for (std::string line; lines >> line;) {
+      const auto known = ParseImageName(line);
+      if (!known || RegistryPathOf(*known) != RegistryPathOf(*name)) continue;
+      if (IsImageDigest(known->tag)) return PinnedImage(*name, known->tag);
+    }
+    return std::nullopt;
   }
 
   DockerProgram docker_;

@@ -75,8 +75,8 @@ std::string CondaImage(const Environment& environment, const EnvLock& lock,
          tools + CodeText(environment);
 }
 
-std::string CondaResolve(const Environment& environment) {
-  std::string text = CondaBeginText(BaseImage(environment));
+std::string CondaResolve(const Environment& environment, const std::string& base) {
+  std::string text = CondaBeginText(base);
   // Nobody builds where the GPU is: packages for one are chosen as if there were a driver for it.
   if (environment.base == kGpuBase) text += "ENV CONDA_OVERRIDE_CUDA=12\n";
   text += "WORKDIR /code\nCOPY " + std::string(kContextCode) + " /code\n" + CopyText(kConda);
@@ -84,8 +84,8 @@ std::string CondaResolve(const Environment& environment) {
          kConda + "\"]\n";
 }
 
-std::string PipResolve(const Environment& environment) {
-  std::string text = BeginText(environment, BaseImage(environment));
+std::string PipResolve(const Environment& environment, const std::string& base) {
+  std::string text = BeginText(environment, base);
   text += "WORKDIR /code\nCOPY " + std::string(kContextCode) + " /code\n" + CopyText(kPipScript);
   return text + "CMD [\"python3\", \"/" + kPipScript + "\", \"" + environment.from + "\"]\n";
 }
@@ -103,13 +103,14 @@ std::string BaseImage(const Environment& environment) {
   return is_ours ? "python:" + environment.python + "-slim" : environment.base;
 }
 
-std::vector<ContextFile> ResolveContext(const Environment& environment, const std::string& conda) {
+std::vector<ContextFile> ResolveContext(const Environment& environment, const std::string& base,
+                                        const std::string& conda) {
   std::vector<ContextFile> files = {{kPipScript, std::string(PipScript())}};
   if (!IsConda(environment)) {
-    files.push_back({kContextDockerfile, PipResolve(environment)});
+    files.push_back({kContextDockerfile, PipResolve(environment, base)});
     return files;
   }
-  files.push_back({kContextDockerfile, CondaResolve(environment)});
+  files.push_back({kContextDockerfile, CondaResolve(environment, base)});
   files.push_back({kConda, conda});
   files.push_back({kCondaScript, std::string(CondaScript())});
   return files;

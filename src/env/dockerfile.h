@@ -24,9 +24,10 @@ inline constexpr const char* kContextCode = "code";
 // The image that its base stands for.
 std::string BaseImage(const Environment& environment);
 
-// Of an image that, when it is run, finds out what the environment's file means, and prints it as
-// EnvLock::pins. `conda` is that file, as JSON, if it is one of conda's.
-std::vector<ContextFile> ResolveContext(const Environment& environment, const std::string& conda);
+// Of an image on that base that, when it is run, finds out what the environment's file means, and
+// prints it as EnvLock::pins. `conda` is that file, as JSON, if it is one of conda's.
+std::vector<ContextFile> ResolveContext(const Environment& environment, const std::string& base,
+                                        const std::string& conda);
 // Of the image itself; `tools` are lines of its Dockerfile that stand before its code.
 std::vector<ContextFile> ImageContext(const Environment& environment, const EnvLock& lock,
                                       const std::string& tools = "");

@@ -66,7 +66,7 @@ TEST(Dockerfile, CondasPackagesComeWithoutWhatInstallsThem) {
                                       "pins.txt", "build", "FROM python:3.11-slim@sha256:12\n",
                                       "ffmpeg", "COPY --from=conda", "COPY code /work"});
   films.base = "gpu";
-  const auto resolve = ResolveContext(films, R"({"channels":[]})");
+  const auto resolve = ResolveContext(films, BaseImage(films), R"({"channels":[]})");
   ExpectInOrder(DockerfileOf(resolve), {"FROM python:3.11-slim AS conda\n", "py-rattler",
                                         "CONDA_OVERRIDE_CUDA", "COPY code", "CMD"});
   // All that is copied is there.
@@ -84,7 +84,7 @@ TEST(Dockerfile, CondasPackagesComeWithoutWhatInstallsThem) {
 
 TEST(Dockerfile, BothShareTheirFirstLayers) {
   const std::string image = ImageDockerfile(Films(), {"1", "python:3.11-slim", "a==1\n"});
-  const std::string resolve = DockerfileOf(ResolveContext(Films(), ""));
+  const std::string resolve = DockerfileOf(ResolveContext(Films(), "python:3.11-slim", ""));
   const std::size_t shared = image.find("COPY");
   EXPECT_EQ(image.substr(0, shared), resolve.substr(0, resolve.find("WORKDIR")));
 }
