@@ -219,6 +219,18 @@ def test_roles_decide_and_the_audit_says_who(server, job, cli):
     assert all(row["target"] == f"{job} 0" for row in asked), asked
 
 
+def test_a_revoked_token_ends_its_shell_and_no_other(server, job, cli):
+    made = server.http.post("/v1/tokens", {"name": "a-guest", "role": "submitter"}).json()
+    guest = at_terminal(cli, "shell", job, "--item", "0", TIDEMILL_TOKEN=made["secret"])
+    other = at_terminal(cli, "shell", job, "--item", "0")
+    for shell in (guest, other):
+        say(shell, "echo in-$TIDEMILL_INDEX", "in-0")
+    assert server.http.delete(f"/v1/tokens/{made['token']['id']}").status == 200
+    guest.expect("connection")
+    assert code_of(guest) == 5
+    say(other, "echo still-$TIDEMILL_INDEX", "still-0")
+
+
 def test_a_machine_that_lets_nobody_in(server, processes, cli):
     processes("m1", "--no-shell")
     made = submit(server.http, held(""), 1)

@@ -15,12 +15,12 @@ StreamDesk::~StreamDesk() {
   for (const auto& [id, joined] : joined_) loop_.Cancel(joined.timer);
 }
 
-void StreamDesk::Wait(const AskedStream& stream, const std::string& who,
+void StreamDesk::Wait(const AskedStream& stream, StreamPerson person,
                       const std::shared_ptr<HttpPeer>& peer, HttpRespond respond) {
   if (peer->gone) return;
   const StreamId id = stream.id;
   Waiting& waiting = waiting_[id];
-  waiting = {stream, who, peer, std::move(respond)};
+  waiting = {stream, std::move(person), peer, std::move(respond)};
   waiting.timer = loop_.After(kWait, [this, id] {
     Answer(id, ProblemAnswer(Error{Code::kUnavailable,
                                    "the machine that has the item does not answer; try again, or "
@@ -86,10 +86,27 @@ void StreamDesk::Come(StreamId stream, std::unique_ptr<ByteStream> Joined::* sid
   log_.Info("stream.begun", {{"job", joined.stream.job.number},
                              {"item", joined.stream.item},
                              {"session", ToString(joined.stream.session)},
-                             {"who", joined.who}});
+                             {"who", joined.who.name}});
+  LookLater(stream, joined);
   joined.relay = std::make_unique<StreamRelay>(
       std::move(joined.person), std::move(joined.agent),
       [this, stream](const std::string& reason) { End(stream, reason); });
+}
+
+void StreamDesk::LookLater(StreamId stream, Joined& joined) {
+  joined.timer = loop_.After(kLookTime, [this, stream] { Look(stream); });
+}
+
+void StreamDesk::Look(StreamId stream) {
+  const auto found = joined_.find(stream);
+  if (found == joined_.end()) return;
+  const auto may_stay = found->second.who.may_stay;
+  may_stay([this, stream](bool may) {
+    const auto still = joined_.find(stream);
+    if (still == joined_.end()) return;
+    if (!may) return End(stream, "its person may no more");
+    LookLater(stream, still->second);
+  });
 }
 
 void StreamDesk::End(StreamId stream, const std::string& reason) {
@@ -102,7 +119,7 @@ void StreamDesk::End(StreamId stream, const std::string& reason) {
       std::chrono::duration_cast<std::chrono::seconds>(loop_.Now() - joined.began).count();
   log_.Info("stream.ended", {{"job", joined.stream.job.number},
                              {"item", joined.stream.item},
-                             {"who", joined.who},
+                             {"who", joined.who.name},
                              {"seconds", seconds},
                              {"reason", reason}});
 }

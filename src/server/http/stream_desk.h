@@ -18,6 +18,13 @@
 
 namespace tidemill {
 
+// Who wants into an item.
+struct StreamPerson {
+  std::string name;
+  // Says whether the person still may; where nobody can say, yes.
+  std::function<void(std::function<void(bool)>)> may_stay;
+};
+
 // Where people who want into an item wait for its agent, until it comes or refuses, and where the
 // two are joined. Loop thread only.
 //
@@ -29,6 +36,8 @@ class StreamDesk {
   static constexpr Duration kWait = std::chrono::seconds(20);
   // For two connections to be told that they are streams now.
   static constexpr Duration kJoinTime = std::chrono::seconds(10);
+  // So soon one who may no more is out. A look is a read of one row: 100 a second if all are open.
+  static constexpr Duration kLookTime = std::chrono::seconds(10);
   // Each takes two connections, and half a MiB at worst.
   static constexpr std::size_t kMost = 1000;
 
@@ -39,8 +48,8 @@ class StreamDesk {
 
   bool full() const { return waiting_.size() + joined_.size() >= kMost; }
   // Somebody waits for this stream: `respond` gets a 101, or why there is none.
-  void Wait(const AskedStream& stream, const std::string& who,
-            const std::shared_ptr<HttpPeer>& peer, HttpRespond respond);
+  void Wait(const AskedStream& stream, StreamPerson person, const std::shared_ptr<HttpPeer>& peer,
+            HttpRespond respond);
   // Its agent has come: `respond` gets a 101. False: nobody waits for it here, and it is not used.
   bool Meet(SessionId session, StreamId stream, const HttpRespond& respond);
   // Its agent does not let anybody in. False as above.
@@ -51,16 +60,16 @@ class StreamDesk {
  private:
   struct Waiting {
     AskedStream stream;
-    std::string who;
+    StreamPerson who;
     std::shared_ptr<HttpPeer> peer;
     HttpRespond respond;
     TimerId timer = TimerId::kNone;
   };
   struct Joined {
     AskedStream stream;
-    std::string who;
+    StreamPerson who;
     TimePoint began;
-    TimerId timer = TimerId::kNone;  // until both are there
+    TimerId timer = TimerId::kNone;  // until both are there, and then until the next look
     std::unique_ptr<ByteStream> person;
     std::unique_ptr<ByteStream> agent;
     std::unique_ptr<StreamRelay> relay;
@@ -72,6 +81,8 @@ class StreamDesk {
   // One of the two sides has become a stream.
   void Come(StreamId stream, std::unique_ptr<ByteStream> Joined::* side,
             std::unique_ptr<ByteStream> bytes);
+  void LookLater(StreamId stream, Joined& joined);
+  void Look(StreamId stream);
   void End(StreamId stream, const std::string& reason);
 
   Loop& loop_;

@@ -42,7 +42,13 @@ struct Side {
 
 class StreamDeskTest : public testing::Test {
  protected:
-  void Wait() { desk_.Wait(stream_, "anna", person_.peer, person_.respond()); }
+  void Wait() {
+    const auto may_stay = [this](const std::function<void(bool)>& told) {
+      ++looks_;
+      told(may_stay_);
+    };
+    desk_.Wait(stream_, {"anna", may_stay}, person_.peer, person_.respond());
+  }
   bool Meet() { return desk_.Meet(stream_.session, stream_.id, agent_.respond()); }
   void Join() {
     Wait();
@@ -63,6 +69,8 @@ class StreamDeskTest : public testing::Test {
   const AskedStream stream_{{1, 2}, {3, 4}, JobId{5}, 6, "{}"};
   Side person_;
   Side agent_;
+  bool may_stay_ = true;
+  int looks_ = 0;
   std::vector<StreamId> waited_;
   StreamDesk desk_{loop_, log_, [this](StreamId stream) { waited_.push_back(stream); }};
 };
@@ -158,11 +166,24 @@ TEST_F(StreamDeskTest, OneThatComesAloneEnds) {
   EXPECT_TRUE(person_.play->closed);
 }
 
+TEST_F(StreamDeskTest, OneWhoMayNoMoreIsOutAtTheNextLook) {
+  Join();
+  const TimePoint begin = loop_.Now();
+  while (looks_ < 3) ASSERT_TRUE(loop_.Step());
+  EXPECT_FALSE(person_.play->closed);
+  may_stay_ = false;
+  PassTime();
+  EXPECT_EQ(looks_, 4);
+  EXPECT_TRUE(person_.play->closed);
+  EXPECT_TRUE(agent_.play->closed);
+  EXPECT_EQ(loop_.Now() - begin, 4 * StreamDesk::kLookTime);
+}
+
 TEST_F(StreamDeskTest, AServerThatStopsEndsAll) {
   Join();
   Side late;
   const AskedStream another{{7, 7}, {3, 4}, JobId{5}, 7, "{}"};
-  desk_.Wait(another, "bert", late.peer, late.respond());
+  desk_.Wait(another, {"bert", {}}, late.peer, late.respond());
   desk_.EndAll();
   EXPECT_TRUE(person_.play->closed);
   EXPECT_TRUE(agent_.play->closed);
@@ -175,7 +196,7 @@ TEST_F(StreamDeskTest, TakesSoManyAtATime) {
   for (std::size_t i = 0; i < sides.size(); ++i) {
     EXPECT_FALSE(desk_.full());
     const AskedStream one{{8, i}, {3, 4}, JobId{5}, 7, "{}"};
-    desk_.Wait(one, "carl", sides[i].peer, sides[i].respond());
+    desk_.Wait(one, {"carl", {}}, sides[i].peer, sides[i].respond());
   }
   EXPECT_TRUE(desk_.full());
   desk_.EndAll();

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Into the container of an item that runs: people ask, its agent comes, and both become streams.
+#include <functional>
+#include <memory>
 #include <string>
 #include <utility>
 
@@ -14,10 +16,31 @@
 namespace tidemill {
 namespace {
 
+constexpr Needs kNeeds = Needs::kSubmitter;
+
 Result<std::int64_t> ReadItem(const Call& call) {
   const auto item = ParseNumber(call.names[1]);
   if (!item) return Fail(Code::kNotFound, "there is no item '" + call.names[1] + "'");
   return *item;
+}
+
+// A token may be revoked, expire or lose its role while a shell is open.
+StreamPerson PersonOf(ApiState& state, const Call& call) {
+  const auto may_stay = [&state, token = call.token](const std::function<void(bool)>& told) {
+    state.people.Pass<Caller>(
+        std::make_shared<HttpPeer>(),
+        [&state, token](Reply<Caller> done) {
+          OnAccess(
+              state.server.deps(), [token](AccessStore& store) { return store.FindCaller(token); },
+              [done = std::move(done)](Result<Caller> caller) { done(std::move(caller)); });
+        },
+        [told](const Result<Caller>& caller) {
+          // What else goes wrong is the database's, and ends nobody's work.
+          if (!caller) return told(caller.error().code != Code::kNobody);
+          told(Suffices(*caller, kNeeds));
+        });
+  };
+  return {call.caller.name, may_stay};
 }
 
 void Open(ApiState& state, JobId job, const StreamAsk& ask, Call call) {
@@ -38,15 +61,15 @@ void Open(ApiState& state, JobId job, const StreamAsk& ask, Call call) {
     return call.respond(
         ProblemAnswer(Error{Code::kExhausted, "too many streams are open on this server"}));
   }
-  const std::string who = call.caller.name;
+  const StreamPerson person = PersonOf(state, call);
   const auto peer = call.request.peer;
   state.people.Pass<AskedStream>(
       peer,
       [&state, job, item = *item, ask = FormatStreamAsk(ask)](Reply<AskedStream> done) {
         state.server.AskStream(job, item, ask, std::move(done));
       },
-      [&state, who, peer, respond = std::move(call.respond)](const Result<AskedStream>& asked) {
-        if (asked) return state.streams.Wait(*asked, who, peer, respond);
+      [&state, person, peer, respond = std::move(call.respond)](const Result<AskedStream>& asked) {
+        if (asked) return state.streams.Wait(*asked, person, peer, respond);
         AnswerWith<AskedStream>(state.log, respond,
                                 [](const AskedStream&) { return HttpResponse{}; })(asked);
       });
@@ -138,10 +161,8 @@ void Refuse(ApiState& state, Call call) {
 
 void AddStreamRoutes(Router& router, ApiState& state) {
   const Body json{.json_bytes = kJsonBytes};
-  router.Post("/v1/jobs/{job}/items/{item}/shell", Needs::kSubmitter, json,
-              WithJob(state, OpenShell));
-  router.Post("/v1/jobs/{job}/items/{item}/ports/{port}", Needs::kSubmitter, {},
-              WithJob(state, OpenPort));
+  router.Post("/v1/jobs/{job}/items/{item}/shell", kNeeds, json, WithJob(state, OpenShell));
+  router.Post("/v1/jobs/{job}/items/{item}/ports/{port}", kNeeds, {}, WithJob(state, OpenPort));
   router.Post("/v1/agents/{session}/streams/{stream}", Needs::kSessionToken, {},
               [&state](Call call) { Carry(state, std::move(call)); });
   router.Post("/v1/agents/{session}/streams/{stream}/refusal", Needs::kSessionToken, json,
