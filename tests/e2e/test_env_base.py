@@ -75,6 +75,12 @@ def test_a_base_is_locked_by_its_digest(builder, docker, folder, registry):  # n
     image, _ = build(builder)
     assert base_of(folder) == f"{registry.host}/bases/python@{first}"
     assert ran(docker, image) == {"base": "first"}
+    # It is here now: a change of code asks nobody for it.
+    registry.kill9()
+    (folder / "main.py").write_text(f"{TELL}# changed\n")
+    changed, _ = build(builder)
+    assert changed != image and ran(docker, changed) == {"base": "first"}
+    registry.start()
 
     # Another base of that name. Who asks for what is newer gets it.
     second = publish(docker, registry, "second")
