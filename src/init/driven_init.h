@@ -67,6 +67,7 @@ struct InitOptions {
   std::string root = "";       // what it is chroot-ed to; it must hold /tidemill-init and /scratch
   uid_t user = 0;
   bool secrets = false;  // it has a folder for them; in a root of its own, /secrets
+  int send_bytes = 0;    // that its socket takes while nobody reads; 0: what the system says
 };
 using Files = std::vector<std::pair<std::string, std::string>>;  // by name
 
@@ -97,6 +98,10 @@ class DrivenInit {
     int ends[2];
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) std::abort();
     socket_ = ends[0];
+    const int bytes = options.send_bytes;
+    if (bytes > 0 && setsockopt(ends[1], SOL_SOCKET, SO_SNDBUF, &bytes, sizeof(bytes)) != 0) {
+      std::abort();
+    }
     scratch_path_ = options.root.empty() ? folder_.path() : "/scratch";
     secrets_path_ = options.root.empty() ? secrets_.path() : "/secrets";
     // A mode and an owner that let the item's user write there.
@@ -155,6 +160,9 @@ class DrivenInit {
     }
   }
 
+  // What the run wrote, as far as it was read.
+  const std::string& log() const { return told_.log; }
+
   // Reads up to the next End.
   Told Take() {
     while (const auto got = NextFrame()) {
@@ -181,6 +189,18 @@ class DrivenInit {
     int status = 0;
     waitpid(std::exchange(pid_, 0), &status, 0);
     return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+  }
+
+  // Takes all that is there, while init stands still.
+  void TakeAllAtOnce() {
+    kill(pid_, SIGSTOP);
+    waitpid(pid_, nullptr, WUNTRACED);
+    std::vector<char> bytes(1 << 20);
+    ssize_t size = 0;
+    while ((size = recv(socket_, bytes.data(), bytes.size(), MSG_DONTWAIT)) > 0) {
+      reader_.Feed({bytes.data(), static_cast<std::size_t>(size)});
+    }
+    kill(pid_, SIGCONT);
   }
 
   // False: nothing came and nothing will.

@@ -351,6 +351,27 @@ TEST(Agent, ThatDoesNotReadStopsTheItemAndNothingElse) {
   EXPECT_EQ(init.Take().log, "next\n");
 }
 
+// What waits for room must not wait for anything else once there is room.
+TEST(Agent, ThatTakesAllAtOnceGetsTheRest) {
+  constexpr int kPipeBytes = 1 << 20;
+  // More than init keeps unsent, so that it is rid of all of it in one go.
+  DrivenInit init({.send_bytes = 200'000});
+  init.RunShell(1,
+                "echo pid $$ is; until [ -e $1/go ]; do :; done; exec head -c 1000000 /dev/zero");
+  init.RunShell(2, "echo next");
+  init.AwaitLog(" is\n");
+  const pid_t item = std::stoi(init.log().substr(4));
+  // It ends before anybody has read what it wrote.
+  const int pipe = open(("/proc/" + std::to_string(item) + "/fd/1").c_str(), O_WRONLY | O_CLOEXEC);
+  ASSERT_EQ(fcntl(pipe, F_SETPIPE_SZ, kPipeBytes), kPipeBytes);
+  close(pipe);
+  std::ofstream(init.scratch() + "/go");
+  while (kill(item, 0) == 0) usleep(1000);
+  init.TakeAllAtOnce();
+  EXPECT_EQ(init.Take().log.size(), 1'000'000 + ("pid " + std::to_string(item) + " is\n").size());
+  EXPECT_EQ(init.Take().log, "next\n");
+}
+
 TEST(Agent, ThatGoesAwayTakesAllProcessesWithIt) {
   DrivenInit init;
   const std::string sleep = UniqueSleep();

@@ -67,12 +67,18 @@ ExitCode Loop::Run() {
 }
 
 void Loop::Turn() {
-  if (phase_ == Phase::kDraining) Drain();
-  StartWaiting();
-  desk_.Serve(NowUs());
-  if (exit_) return;
-  // After the start of the next item, so that it is under way while the agent reads.
-  if (!link_.Flush()) Lose();
+  bool has_room_now = false;
+  do {
+    if (phase_ == Phase::kDraining) Drain();
+    StartWaiting();
+    desk_.Serve(NowUs());
+    if (exit_) return;
+    const bool had_none = !MayPut();
+    // After the start of the next item, so that it is under way while the agent reads.
+    if (!link_.Flush()) Lose();
+    // Once all is sent nothing else would wake us for what had to wait.
+    has_room_now = had_none && MayPut();
+  } while (has_room_now);
   TryToReturn();
   streams_.Advance(NowUs());
   Wait();
