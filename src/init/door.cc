@@ -146,12 +146,14 @@ bool Door::Serve(Connection& connection, Answerer& answerer) {
       connection.continued = true;
       return true;
     case HttpRead::State::kRefused:
-      connection.out =
-          FormatHttp(HttpProblem(read.status, "this is no request that is served"), false);
-      connection.done = true;
+      Refuse(connection, read.status, "this is no request that is served");
       return true;
     case HttpRead::State::kWhole:
       break;
+  }
+  if (connection.in.size() > read.bytes) {
+    Refuse(connection, 400, "a request has come before the answer to the one before it");
+    return true;
   }
   HttpRequest request = read.request;
   connection.asked = true;
@@ -166,6 +168,11 @@ bool Door::Serve(Connection& connection, Answerer& answerer) {
   }
   connection.in.erase(0, read.bytes);
   return true;
+}
+
+void Door::Refuse(Connection& connection, int status, std::string_view reason) {
+  connection.out = FormatHttp(HttpProblem(status, reason), false);
+  connection.done = true;
 }
 
 Door::Connection* Door::Find(std::uint64_t id) {

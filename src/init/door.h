@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "init/http.h"
@@ -26,8 +27,9 @@ class Answerer {
 // kernel chose, and below a path that only they are told. One request at a time on a connection.
 class Door {
  public:
-  // As many processes of one program as a large machine runs; the next ones wait to be let in.
-  static constexpr std::size_t kConnectionsMost = 64;
+  // Two for each processor of the largest machines, and half of the files that a process may
+  // have open by default: programs keep theirs, and the next ones wait until one is closed.
+  static constexpr std::size_t kConnectionsMost = 512;
 
   Door() = default;
   ~Door();
@@ -65,6 +67,7 @@ class Door {
   bool Receive(Connection& connection);
   bool Send(Connection& connection);
   bool Serve(Connection& connection, Answerer& answerer);
+  static void Refuse(Connection& connection, int status, std::string_view reason);
 
   int listener_ = -1;
   std::string token_;
