@@ -13,6 +13,7 @@
 #include <CLI/CLI.hpp>
 
 #include "cloud/world.h"
+#include "cmd/server_times.h"
 #include "net/asio_loop.h"
 #include "provider/aws/aws_provider.h"
 #include "provider/gcp/gcp_provider.h"
@@ -80,6 +81,9 @@ inline std::unique_ptr<LocalProvider> LocalMachines(const MachineFlags& flags, L
   }
   options.servers = flags.servers;
   options.ca = flags.ca;
+  if (const std::string times = TimesText(); !times.empty()) {
+    options.environment.push_back(std::string(kTimesVariable) + "=" + times);
+  }
   return std::make_unique<LocalProvider>(loop, worker, std::move(options));
 }
 
@@ -106,9 +110,10 @@ struct Makers {
     Random& random;
     Log& log;
   };
-  Makers(Deps deps, const MachineFlags& flags, CloudProofOptions proven)
+  Makers(Deps deps, const MachineFlags& flags, CloudProofOptions proven, const ServerTimes& times)
       : local(LocalMachines(flags, deps.loop, deps.worker)),
-        aws(deps.loop, deps.random, deps.log, {.calls = {.world = world}}),
+        aws(deps.loop, deps.random, deps.log,
+            {.calls = {.world = world}, .unordered = times.aws_unordered}),
         gcp(deps.loop, deps.random, world),
         proofs(deps.loop, world, std::move(proven)),
         roles(deps.loop, deps.random, world) {}

@@ -35,6 +35,7 @@
 #include "cmd/agent_engine.h"
 #include "cmd/agent_flags.h"
 #include "cmd/agent_once.h"
+#include "cmd/agent_times.h"
 #include "data/mover/data_thread.h"
 #include "net/asio_loop.h"
 #include "net/http.h"
@@ -234,6 +235,8 @@ int Run(const AgentFlags& flags) {
   }
   auto options = OptionsOf(flags, **folder, ground.self, ground.log);
   if (!options) return Refuse(options.error().reason);
+  if (const auto set = UseTimes(options->limits); !set) return Refuse(set.error().reason);
+  WarnOfTimes(ground.log);
   if (flags.join_token_file.empty()) options->proof = ground.cloud->ProofFor(ground.urls.front());
   auto role_options = RolesOf(flags.cloud_registries);
   if (!role_options) return Refuse(role_options.error().reason);

@@ -33,6 +33,7 @@
 #include "base/wall.h"
 #include "cloud/world.h"
 #include "cmd/server_machines.h"
+#include "cmd/server_times.h"
 #include "model/access.h"
 #include "model/token.h"
 #include "net/asio_loop.h"
@@ -134,7 +135,7 @@ int Check(const Flags& flags) {
 }
 
 ServiceOptions OptionsOf(const Flags& flags, Listen listen, std::shared_ptr<TlsIdentity> tls,
-                         std::shared_ptr<const KeyRing> keys, const ServerLimits& limits) {
+                         std::shared_ptr<const KeyRing> keys, const ServerTimes& times) {
   constexpr std::int64_t kOtherFiles = 64;  // the log, timers, libraries
   ServiceOptions options;
   options.connections_max = RaiseOpenFiles() - flags.connections - kOtherFiles;
@@ -142,9 +143,11 @@ ServiceOptions OptionsOf(const Flags& flags, Listen listen, std::shared_ptr<TlsI
   options.tls = std::move(tls);
   options.port_file = flags.port_file;
   options.api.keys = std::move(keys);
+  options.api.stream_look = times.stream_look;
+  options.certificate_look = times.certificate_look;
   // The exchange has its two connections at all times; people and agents share the others with the
   // server's own steps.
-  const int shared = std::max(1, (flags.connections - limits.batches_in_flight) / 2);
+  const int shared = std::max(1, (flags.connections - times.limits.batches_in_flight) / 2);
   options.api.people.under_way = shared;
   options.api.agents.under_way = shared;
   return options;
@@ -202,8 +205,9 @@ NotifyRules NotifyRulesOf(const Flags& flags) {
   return rules;
 }
 
-Notifier::Options NotifierOf(const ServiceOptions& options) {
+Notifier::Options NotifierOf(const ServiceOptions& options, const ServerTimes& times) {
   Notifier::Options made;
+  made.hold = times.notify_hold;
   made.keys = options.api.keys;
   made.wall_ms = WallMs;
   return made;
@@ -234,26 +238,29 @@ int Serve(const Flags& flags) {
   if (!keys) return WrongUse("--secret-keys", keys.error());
   auto proven = ProofOptionsOf(flags.machines);
   if (!proven) return WrongUse("tidemill-server", proven.error());
+  auto times = ReadServerTimes();
+  if (!times) return WrongUse("tidemill-server", times.error());
   StderrLog log;
   PostgresStore store({.conninfo = flags.database, .connections = flags.connections});
   const auto applied = store.Migrate();
   if (!applied) return Explain("bring the schema up to date", applied.error());
   log.Info("server.starting", {{"version", TIDEMILL_VERSION}, {"migrations_applied", *applied}});
+  WarnOfTimes(log);
   SystemRandom random;
   AsioLoop loop;
-  ServerLimits limits;
+  ServerLimits& limits = times->limits;
   // A thread for each connection, so that none waits for another's.
   ThreadPool exchange_pool(loop, limits.batches_in_flight);
   ThreadPool pool(loop, flags.connections - limits.batches_in_flight);
   limits.session_life = std::chrono::seconds(flags.session_seconds);
   limits.pack_age = std::chrono::seconds(flags.pack_seconds);
   ThreadPool machines_pool(loop, 1);  // apart from the database's: it waits for disks
-  Makers makers({loop, machines_pool, random, log}, flags.machines, *std::move(proven));
+  Makers makers({loop, machines_pool, random, log}, flags.machines, *std::move(proven), *times);
   const ServerDeps deps{loop, pool,   exchange_pool,  store,          store,         random,
                         log,  &store, makers.Named(), &makers.proofs, &makers.roles, &store};
   Server server(deps, limits);
   ServiceOptions options =
-      OptionsOf(flags, *std::move(listen), *std::move(tls), *std::move(keys), limits);
+      OptionsOf(flags, *std::move(listen), *std::move(tls), *std::move(keys), *times);
   ThreadPool logs_pool(loop, 2);  // apart from the database's: a search takes a processor
   ObjectStores objects({loop, logs_pool, random, makers.world});
   if (const auto used = UseObjects(flags.objects, objects, logs_pool, options.api); !used) {
@@ -268,7 +275,7 @@ int Serve(const Flags& flags) {
   const auto send = [&webhooks](const NotifyUrl& url, HttpCall call, Reply<HttpResponse> reply) {
     webhooks.Send(url, std::move(call), std::move(reply));
   };
-  Notifier notifier(server.deps(), store, send, NotifierOf(options));
+  Notifier notifier(server.deps(), store, send, NotifierOf(options, *times));
   options.api.notify = &store;
   options.api.may_notify = [&rules](const std::string& spec) { return CheckNotify(rules, spec); };
   Service service({loop, server, store, random, log}, options);

@@ -115,6 +115,13 @@ struct ServerLimits {
   Duration pack_failed_age = std::chrono::hours(24 * 30);
   // Rounds of the leader, if nothing changes in between.
   Duration plan_every = std::chrono::seconds(1);
+  // A leader that has not renewed its row for this long is replaced.
+  Duration leader_silence = std::chrono::seconds(6);
+  // A provider that takes longer to list its machines counts with the next round.
+  Duration list_limit = std::chrono::seconds(5);
+  // A single machine that still reports a job as unrunnable after this time is believed: the
+  // machines that could run the job may be fewer than those there are.
+  Duration insist_after = std::chrono::seconds(30);
   // For as long as a person may want to know who did what.
   Duration audit_age = std::chrono::hours(24 * 400);
   bool operator==(const ServerLimits&) const = default;

@@ -12,8 +12,6 @@
 namespace tidemill {
 namespace {
 
-// A list that takes longer counts with the next round.
-constexpr Duration kLookTime = std::chrono::seconds(5);
 // After a refusal a pool is left in peace for this long, doubling: F32.
 constexpr Duration kFirstRest = std::chrono::minutes(3);
 constexpr Duration kLongestRest = std::chrono::minutes(10);
@@ -62,7 +60,7 @@ void Fleet::Look(const std::vector<PoolWork>& pools,
   auto looking = std::make_shared<Looking>();
   looking->done = std::move(done);
   looking->missing = 1;  // this loop itself
-  looking->timer = deps_.loop.After(kLookTime, [this, looking] {
+  looking->timer = deps_.loop.After(list_limit_, [this, looking] {
     looking->timer = TimerId::kNone;
     looking->Finish(deps_.loop);
   });

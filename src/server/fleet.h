@@ -17,7 +17,7 @@ namespace tidemill {
 // holds up nothing but its own pools. Loop thread only.
 class Fleet {
  public:
-  explicit Fleet(ServerDeps deps) : deps_(deps) {}
+  Fleet(ServerDeps deps, Duration list_limit) : deps_(deps), list_limit_(list_limit) {}
 
   // What the providers of these pools have, as far as they answer in time.
   void Look(const std::vector<PoolWork>& pools,
@@ -35,6 +35,7 @@ class Fleet {
   void Hear(const PoolWork& work, const Result<Refused>& refused);
 
   const ServerDeps deps_;
+  const Duration list_limit_;
   std::set<PoolKey> making_;
   std::set<PoolKey> ending_;
 };

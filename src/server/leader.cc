@@ -6,7 +6,7 @@
 namespace tidemill {
 
 Leader::Leader(ServerDeps deps, LeaderOptions options)
-    : deps_(deps), options_(std::move(options)), fleet_(deps) {}
+    : deps_(deps), options_(std::move(options)), fleet_(deps, options_.list_limit) {}
 
 Leader::~Leader() { deps_.loop.Cancel(timer_); }
 

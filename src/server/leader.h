@@ -19,8 +19,8 @@ struct LeaderOptions {
   Duration idle_every = std::chrono::seconds(2);
   // After something changed; changes that come together are one.
   Duration soon = std::chrono::milliseconds(100);
-  // A leader that is silent for so long is not one any more.
-  Duration life = std::chrono::seconds(6);
+  Duration life = ServerLimits().leader_silence;
+  Duration list_limit = ServerLimits().list_limit;
 };
 
 // Plans for all servers, if this is the one that leads. Every server tries; a row with an epoch

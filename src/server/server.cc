@@ -65,13 +65,17 @@ Server::Server(ServerDeps deps, const ServerLimits& limits)
                   .forgotten = [this](SessionId session) { watch_.Forget(session); },
                   .unbooked = [this] { OfferWork(); }}),
       jobs_(deps, [this](JobId job) { keeper_.SweepSoon(job); }),
-      troubles_(deps, jobs_),
+      troubles_(deps, jobs_, limits.insist_after),
       watch_(board_,
              {.end_trial = [this](JobId job) { EndTrial(job); },
               .pause_trial = [this](JobId job, const std::string& why) { PauseTrial(job, why); },
               .raise_memory = [this](JobId job, std::int64_t to) { RaiseMemory(job, to); }}) {
-  if (deps_.plans != nullptr)
-    leader_.emplace(deps_, LeaderOptions{.name = times_.server(), .every = limits.plan_every});
+  if (deps_.plans != nullptr) {
+    leader_.emplace(deps_, LeaderOptions{.name = times_.server(),
+                                         .every = limits.plan_every,
+                                         .life = limits.leader_silence,
+                                         .list_limit = limits.list_limit});
+  }
 }
 
 void Server::Start() {

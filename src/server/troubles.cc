@@ -6,9 +6,6 @@
 namespace tidemill {
 namespace {
 
-// Machines that could run the job may be fewer than those there are: one that still says so after
-// this time is believed alone.
-constexpr Duration kInsists = std::chrono::seconds(30);
 // What nobody has said again for so long is no longer so.
 constexpr Duration kWordLife = std::chrono::minutes(10);
 constexpr std::size_t kMostJobs = 10'000;
@@ -24,7 +21,7 @@ void Troubles::Hear(SessionId session, const Trouble& trouble) {
   words.last = now;
   // A fleet finds the same trouble at once; one call at a time is enough.
   if (!std::exchange(words.asking, true))
-    Ask(trouble.job, trouble.reason, now - words.first >= kInsists);
+    Ask(trouble.job, trouble.reason, now - words.first >= insist_after_);
 }
 
 void Troubles::Ask(JobId job, const std::string& reason, bool insists) {

@@ -18,7 +18,9 @@ namespace tidemill {
 // thread only.
 class Troubles {
  public:
-  Troubles(ServerDeps deps, Jobs& jobs) : deps_(deps), jobs_(jobs) {}
+  // `insist_after` is ServerLimits::insist_after.
+  Troubles(ServerDeps deps, Jobs& jobs, Duration insist_after)
+      : deps_(deps), jobs_(jobs), insist_after_(insist_after) {}
 
   void Hear(SessionId session, const Trouble& trouble);
   void ForgetOld();
@@ -36,6 +38,7 @@ class Troubles {
 
   const ServerDeps deps_;
   Jobs& jobs_;
+  const Duration insist_after_;
   std::map<JobId, Words> words_;
 };
 

@@ -138,6 +138,9 @@ inline constexpr std::tuple kFields<ServerLimits>{
     Field{"pack_age", &ServerLimits::pack_age},
     Field{"pack_failed_age", &ServerLimits::pack_failed_age},
     Field{"plan_every", &ServerLimits::plan_every},
+    Field{"leader_silence", &ServerLimits::leader_silence},
+    Field{"list_limit", &ServerLimits::list_limit},
+    Field{"insist_after", &ServerLimits::insist_after},
     Field{"audit_age", &ServerLimits::audit_age},
 };
 

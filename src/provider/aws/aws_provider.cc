@@ -41,6 +41,7 @@ AwsProvider::AwsProvider(AsioLoop& loop, Random& random, Log& log, AwsOptions op
     : log_(log),
       region_(RegionOf(options.calls.world)),
       make_times_(options.make),
+      unordered_(options.unordered),
       calls_(loop, random, options.calls) {}
 AwsProvider::~AwsProvider() = default;
 
@@ -135,7 +136,7 @@ void AwsProvider::Tidy(const AwsGroup& group, Memory& memory, const AwsView& vie
   if (memory.tidying || now < memory.tidy_after) return;
   // A Make that is under way has the next word on what is there without a name.
   const TimePoint last_order = memory.making > 0 ? TimePoint::max() : memory.last_order;
-  const AwsTidyPlan plan = PlanTidy(view, last_order, now);
+  const AwsTidyPlan plan = PlanTidy(view, last_order, now, unordered_);
   if (plan.empty()) return;
   memory.tidying = true;
   log_.Info("aws.tidying", {{"group", group.name},

@@ -12,6 +12,7 @@
 #include "base/random.h"
 #include "provider/aws/group_calls.h"
 #include "provider/aws/group_memory.h"
+#include "provider/aws/group_plan.h"
 #include "provider/aws/make.h"
 #include "provider/provider.h"
 
@@ -20,6 +21,7 @@ namespace tidemill {
 struct AwsOptions {
   AwsCallOptions calls = {};  // the clock of its world is the provider's
   AwsMakeTimes make = {};
+  Duration unordered = kUnordered;  // an instance that nobody has ordered is ended after this
 };
 
 // Machines that are instances of EC2, with an Auto Scaling group a pool. A machine's name is a tag
@@ -66,6 +68,7 @@ class AwsProvider : public Provider {
   Log& log_;
   const std::string region_;  // of pools that name none
   const AwsMakeTimes make_times_;
+  const Duration unordered_;
 
   // Loop thread only. The calls are dropped before what they use.
   std::map<Key, Memory> memories_;  // by project and pool

@@ -103,18 +103,18 @@ AwsEndPlan PlanEnd(const AwsView& view, const std::vector<std::string>& names) {
   return plan;
 }
 
-AwsTidyPlan PlanTidy(const AwsView& view, TimePoint last_order, TimePoint now) {
+AwsTidyPlan PlanTidy(const AwsView& view, TimePoint last_order, TimePoint now, Duration unordered) {
   AwsTidyPlan plan;
   plan.unname = DoublesOf(view);
   for (const AwsInstance& each : view.instances) {
     const bool is_gone = each.state == State::kUnknown && each.unhealthy;
     const bool is_dead = IsOver(each) || is_gone || each.state == State::kStopped;
     const bool is_unordered = each.name.empty() && each.state == State::kThere &&
-                              now - each.since > kUnordered && last_order <= now;
+                              now - each.since > unordered && last_order <= now;
     if ((is_dead && each.place == Place::kMember) || is_unordered) Add(plan.end, each);
   }
   const std::int64_t members = MembersOf(view);
-  const bool is_settled = plan.end.in_group.empty() && now - last_order > kUnordered;
+  const bool is_settled = plan.end.in_group.empty() && now - last_order > unordered;
   if (view.exists && view.target > members && is_settled) plan.target = members;
   return plan;
 }

@@ -50,7 +50,8 @@ struct AwsTidyPlan {
   }
 };
 // `last_order` is when somebody last wanted machines; the future: somebody does.
-AwsTidyPlan PlanTidy(const AwsView& view, TimePoint last_order, TimePoint now);
+AwsTidyPlan PlanTidy(const AwsView& view, TimePoint last_order, TimePoint now,
+                     Duration unordered = kUnordered);
 
 // How many count for the target.
 std::int64_t MembersOf(const AwsView& view);

@@ -134,6 +134,7 @@ TEST(PlanTidy, LowersATargetToWhatIsThereWhenNobodyOrdersForLong) {
   view.target = 3;
   EXPECT_EQ(PlanTidy(view, kNow - minutes(4), kNow).target, std::nullopt);
   EXPECT_EQ(PlanTidy(view, kNow - minutes(6), kNow).target, 1);
+  EXPECT_EQ(PlanTidy(view, kNow - minutes(4), kNow, minutes(3)).target, 1);
   view.target = 0;
   EXPECT_EQ(PlanTidy(view, kNow - minutes(6), kNow).target, std::nullopt);
 }

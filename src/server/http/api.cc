@@ -27,8 +27,9 @@ Api::Api(Server& server, SettingsStore& settings, Random& random, Log& log, ApiO
              Gate(options.logs),
              PacksOf(options),
              Outlook(server.deps()),
-             StreamDesk(server.deps().loop, log,
-                        [&server](StreamId stream) { server.EndStream(stream); })},
+             StreamDesk(
+                 server.deps().loop, log, [&server](StreamId stream) { server.EndStream(stream); },
+                 options.stream_look)},
       router_([this](Needs needs, std::string action, Call call, Router::Route route) {
         state_.guard.Admit(needs, std::move(action), std::move(call), std::move(route));
       }) {

@@ -50,6 +50,7 @@ struct ApiOptions {
   // Whether a spec's `notify` may be called from here, as far as it shows; null: nobody asks.
   std::function<Result<void>(const std::string& document)> may_notify = {};
   std::function<std::size_t()> connections = [] { return std::size_t{0}; };  // for the metrics
+  Duration stream_look = StreamDesk::kLookTime;
 };
 
 // What all routes share. Loop thread only.

@@ -74,7 +74,7 @@ Result<void> Service::WritePortFile() const {
 void Service::LookAtCertificate() {
   if (!options_.tls || stopping_) return;
   if (options_.tls->FilesChanged()) ReloadCertificate();
-  deps_.loop.After(kLookAtFiles, [this] { LookAtCertificate(); });
+  deps_.loop.After(options_.certificate_look, [this] { LookAtCertificate(); });
 }
 
 void Service::ReloadCertificate() {

@@ -29,6 +29,8 @@ struct ServiceOptions {
   std::shared_ptr<TlsIdentity> tls;      // null: clear text
   std::string port_file;                 // gets the port once it is listened on; empty: none
   std::int64_t connections_max = 1'000;  // as the limit of open files lets it have
+  // Between two looks whether the files of the certificate have changed.
+  Duration certificate_look = std::chrono::seconds(10);
   ApiOptions api;
 };
 
@@ -41,8 +43,7 @@ class Service {
   Result<void> Start();
 
   // Takes the certificate's files anew. What is wrong with them is told in the log; then the old
-  // certificate goes on to serve. By itself it looks every kLookAtFiles whether they have changed.
-  static constexpr Duration kLookAtFiles = std::chrono::seconds(10);
+  // certificate goes on to serve. See ServiceOptions::certificate_look.
   void ReloadCertificate();
 
   // Accepts nobody new, answers those that wait, lets what is under way end, then stops the loop.

@@ -94,7 +94,7 @@ void StreamDesk::Come(StreamId stream, std::unique_ptr<ByteStream> Joined::* sid
 }
 
 void StreamDesk::LookLater(StreamId stream, Joined& joined) {
-  joined.timer = loop_.After(kLookTime, [this, stream] { Look(stream); });
+  joined.timer = loop_.After(look_time_, [this, stream] { Look(stream); });
 }
 
 void StreamDesk::Look(StreamId stream) {

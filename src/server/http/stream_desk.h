@@ -42,8 +42,9 @@ class StreamDesk {
   static constexpr std::size_t kMost = 1000;
 
   // `waited` is told of each stream that nobody waits for any more: its agent need not be told.
-  StreamDesk(Loop& loop, Log& log, std::function<void(StreamId)> waited)
-      : loop_(loop), log_(log), waited_(std::move(waited)) {}
+  StreamDesk(Loop& loop, Log& log, std::function<void(StreamId)> waited,
+             Duration look_time = kLookTime)
+      : loop_(loop), log_(log), waited_(std::move(waited)), look_time_(look_time) {}
   ~StreamDesk();
 
   bool full() const { return waiting_.size() + joined_.size() >= kMost; }
@@ -88,6 +89,7 @@ class StreamDesk {
   Loop& loop_;
   Log& log_;
   const std::function<void(StreamId)> waited_;
+  const Duration look_time_;
   std::map<StreamId, Waiting> waiting_;
   std::map<StreamId, Joined> joined_;
 };
