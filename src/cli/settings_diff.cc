@@ -23,7 +23,7 @@ std::string YesNo(bool flag) { return flag ? "yes" : "no"; }
 
 std::string OrDash(std::string text) { return text.empty() ? "-" : std::move(text); }
 
-std::string TimeText(Duration time) { return DurationText(time / std::chrono::milliseconds(1)); }
+std::string SettingTimeText(Duration time) { return DurationText(time / std::chrono::milliseconds(1)); }
 
 std::string PriceText(Money price) { return "$" + DollarsText(price) + " an hour"; }
 
@@ -59,8 +59,9 @@ std::vector<Field> FieldsOf(const PoolMachines& machines) {
       {"max", Thousands(machines.max)},
       {"unit", std::string(SizeUnitName(machines.unit))},
       {"max_price", machines.max_price ? std::to_string(*machines.max_price) + " %" : "-"},
-      {"idle", TimeText(machines.idle)},
-      {"boot_limit", TimeText(machines.boot_limit)},
+      {"idle", SettingTimeText(machines.idle)},
+      {"boot_limit", SettingTimeText(machines.boot_limit)},
+      {"billed_at_least", SettingTimeText(machines.billed_at_least)},
       {"labels", LabelsText(machines.labels)},
       {"steps", LadderText(machines.steps)},
       {"disabled", YesNo(machines.disabled)},

@@ -21,6 +21,9 @@ using Steps = std::map<std::int64_t, std::int64_t>;
 
 enum class SizeUnit : std::int16_t { kMachines = 0, kVcpus = 1 };
 
+// The minimum that most clouds bill for a machine.
+inline constexpr Duration kDefaultBilledAtLeast = std::chrono::minutes(1);
+
 std::string_view SizeUnitName(SizeUnit unit);
 std::optional<SizeUnit> ParseSizeUnit(std::string_view name);
 
@@ -39,6 +42,8 @@ struct PoolMachines {
   std::optional<std::int32_t> max_price;    // percent of on_demand; above it nothing is ordered
   Duration idle = std::chrono::minutes(5);  // a machine without work for so long is drained
   Duration boot_limit = std::chrono::minutes(10);  // for each of `ordered` and `booting`
+  // Its provider bills a machine for at least this long, so an idle one is not drained before.
+  Duration billed_at_least = kDefaultBilledAtLeast;
   Labels labels;  // a job that asks for some runs only where all of them are
   Steps steps;    // of items that wait or run in its queues; empty: by the work that is left
   bool disabled = false;

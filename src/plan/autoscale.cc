@@ -237,7 +237,7 @@ void Scaler::DrainIdle(std::size_t number) {
   for (std::size_t i = 0; i < index_.snapshot().machines.size(); ++i) {
     const PlanMachine& machine = index_.snapshot().machines[i];
     if (index_.PoolOf(i) != number || machine.state != MachineState::kJoined) continue;
-    if (!machine.leases.empty() || now_ - machine.billed_from < kBilledAtLeast) continue;
+    if (!machine.leases.empty() || now_ - machine.billed_from < pool.billed_at_least) continue;
     if (pool.disabled || now_ - machine.idle_since >= pool.idle) idle.push_back(&machine);
   }
   std::sort(idle.begin(), idle.end(), [](const PlanMachine* a, const PlanMachine* b) {

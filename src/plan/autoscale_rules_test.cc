@@ -70,7 +70,8 @@ RC_GTEST_PROP(AutoscaleRules, NobodysWorkIsEnded, (std::uint32_t seed)) {
       RC_ASSERT(machine.state == MachineState::kJoined);
       if (drain.reason == DrainFor::kOverMax) continue;
       RC_ASSERT(machine.leases.empty());
-      RC_ASSERT(kNow - machine.billed_from >= kBilledAtLeast);
+      const PlanPool& pool = world.pools[*index.FindPool(machine.pool)];
+      RC_ASSERT(kNow - machine.billed_from >= pool.billed_at_least);
       ++drained[machine.pool];
     }
     for (const PlanPool& pool : world.pools) {

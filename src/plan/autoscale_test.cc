@@ -284,6 +284,24 @@ TEST(Autoscale, DrainsNothingBeforeTheLeastThatIsBilled) {
   world.machines[0].billed_from = kNow - 59s;
   EXPECT_TRUE(WantedOf(world).drains.empty());
   EXPECT_EQ(WantedOf(world, kNow + 1s).drains.size(), 1U);
+  world.pools[0].billed_at_least = 10min;
+  EXPECT_TRUE(WantedOf(world, kNow + 1s).drains.empty());
+  world.pools[0].billed_at_least = 0s;
+  EXPECT_EQ(WantedOf(world).drains.size(), 1U);
+}
+
+// A late job gets no machine that would be billed for longer than it works.
+TEST(Autoscale, SpreadsALateJobByWhatItsFirstPoolBillsAtLeast) {
+  Snapshot world = World(0);
+  world.jobs = {JobOf(1, "q", 400)};
+  world.jobs[0].times = Takes(6s);
+  world.jobs[0].deadline = kNow - 1h;
+  EXPECT_EQ(OrderedFrom(WantedOf(world), "p"),
+            10);  // 40 minutes of work, in a minute, four a machine
+  world.pools[0].billed_at_least = 10min;
+  EXPECT_EQ(OrderedFrom(WantedOf(world), "p"), 1);
+  world.pools[0].billed_at_least = 0s;
+  EXPECT_EQ(OrderedFrom(WantedOf(world), "p"), 100);  // one for each item, up to the maximum
 }
 
 TEST(Autoscale, DrainsADisabledPoolAtOnce) {

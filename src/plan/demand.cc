@@ -11,11 +11,11 @@
 namespace tidemill {
 namespace {
 
-Duration TimeFor(const PlanJob& job, TimePoint now) {
+Duration TimeFor(const PlanJob& job, const PlanPool& first, TimePoint now) {
   if (!job.deadline) return kTurnaround;
   const Duration left = (*job.deadline - now - kDeadlineBoot) * kDeadlinePercent / 100;
   // What cannot be done in time is done as fast as items allow.
-  return std::max({left, job.times->mean, kBilledAtLeast});
+  return std::max({left, job.times->mean, first.billed_at_least, kLeastWork});
 }
 
 std::int64_t Payable(const PlanJob& job, const Claim& claim, std::int64_t items) {
@@ -55,7 +55,8 @@ class Reckoner {
     const PlanJob& job = index_.snapshot().jobs[claim.job];
     const std::int64_t items = Payable(job, claim, ItemsLeft(claim));
     const std::int64_t mean = std::max<std::int64_t>(job.times->mean.count(), 1);
-    const std::int64_t exact = MulDivUp(items, mean * 1000, TimeFor(job, now_).count());
+    const PlanPool& first = index_.snapshot().pools[claim.pools.front()];
+    const std::int64_t exact = MulDivUp(items, mean * 1000, TimeFor(job, first, now_).count());
     Sum& sum = alike_[{claim.queue, claim.pools, job.need}];
     sum.thousandths += std::min(exact, items * 1000);
     const std::int64_t slots = std::min((sum.thousandths + 999) / 1000 - sum.slots, items);

@@ -21,8 +21,9 @@ inline constexpr Duration kTurnaround = std::chrono::minutes(10);
 // With a deadline: machines boot, some are lost, and the last items end late.
 inline constexpr Duration kDeadlineBoot = std::chrono::minutes(2);
 inline constexpr std::int64_t kDeadlinePercent = 80;
-// Providers bill at least this.
-inline constexpr Duration kBilledAtLeast = std::chrono::minutes(1);
+// A job that is late is spread over no more machines than have work for this long, or for the time
+// that its first pool bills at least.
+inline constexpr Duration kLeastWork = std::chrono::seconds(1);
 
 // What a claim is worth in machines.
 struct Demand {

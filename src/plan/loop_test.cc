@@ -65,7 +65,8 @@ class Loop0N0 {
   Money PutDownSum() const { return sum_; }
   Money BillSum() const {
     Money sum;
-    for (const PlanMachine& machine : world_.machines) sum += BillUntil(machine, now_);
+    for (const PlanMachine& machine : world_.machines)
+      sum += BillUntil(machine, now_, kDefaultBilledAtLeast);
     return sum;
   }
 

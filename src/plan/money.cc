@@ -6,7 +6,6 @@
 
 #include "base/check.h"
 #include "plan/claims.h"
-#include "plan/demand.h"
 
 namespace tidemill {
 namespace {
@@ -44,18 +43,21 @@ void AddJobs(const SnapshotIndex& index, const PlanMachine& machine, Duration ti
 
 }  // namespace
 
-Money BillUntil(const PlanMachine& machine, TimePoint at) {
+Money BillUntil(const PlanMachine& machine, TimePoint at, Duration at_least) {
   const Duration time = BilledTo(machine, at) - machine.billed_from;
   if (time <= Duration(0)) return {};
   const bool over = machine.state == MachineState::kGone && at > machine.since;
-  return CostOf(machine.price, over ? std::max(time, Duration(kBilledAtLeast)) : time);
+  return CostOf(machine.price, over ? std::max(time, at_least) : time);
 }
 
 std::vector<Entry> PutDown(const SnapshotIndex& index, std::size_t number, TimePoint from,
                            TimePoint to) {
   const PlanMachine& machine = index.snapshot().machines[number];
-  const Money bill = BillUntil(machine, to) - BillUntil(machine, from);
-  const Money billed = BillUntil(machine, from);
+  const auto pool = index.PoolOf(number);
+  const Duration at_least =
+      pool ? index.snapshot().pools[*pool].billed_at_least : kDefaultBilledAtLeast;
+  const Money billed = BillUntil(machine, from, at_least);
+  const Money bill = BillUntil(machine, to, at_least) - billed;
   from = BilledTo(machine, from);
   to = std::max(BilledTo(machine, to), from);
   std::vector<Entry> entries;
@@ -65,7 +67,7 @@ std::vector<Entry> PutDown(const SnapshotIndex& index, std::size_t number, TimeP
     return entries;
   }
   const TimePoint joined = std::max(*machine.joined, from);
-  const Money before = joined > from ? BillUntil(machine, joined) - billed : Money{};
+  const Money before = joined > from ? BillUntil(machine, joined, at_least) - billed : Money{};
   if (joined > from) entries.push_back({Account::kBoot, {}, joined - from, before});
   if (to > joined || bill != before) AddJobs(index, machine, to - joined, bill - before, entries);
   return entries;

@@ -12,9 +12,10 @@
 
 namespace tidemill {
 
-// What a provider bills for a machine until `at`: by the second, until it is gone; then at least
-// for kBilledAtLeast. What a machine costs that was there for less is put down with its end.
-Money BillUntil(const PlanMachine& machine, TimePoint at);
+// What a provider bills for a machine until `at`: by the second, until it is gone; then for at
+// least `at_least`, which is its pool's. What a machine costs that was there for less is put down
+// with its end.
+Money BillUntil(const PlanMachine& machine, TimePoint at, Duration at_least);
 
 // Puts down what a machine did from `from` to `to`, as it is in the snapshot: what is leased on it
 // counts for all of this time since it joined. Whoever keeps accounts calls it at each change, or

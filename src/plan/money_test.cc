@@ -94,13 +94,28 @@ TEST(PutDown, BillsFromTheStartToTheEndAndAtLeastAMinute) {
   machine.joined = kNow - 19s;
   machine.state = MachineState::kGone;
   machine.since = kNow - 10s;
-  EXPECT_EQ(BillUntil(machine, kNow), Money{6'000});
+  EXPECT_EQ(BillUntil(machine, kNow, 1min), Money{6'000});
   // Ten seconds were used, and the rest of the minute is billed right after them.
   EXPECT_EQ(Put(world, kNow - 1h, kNow), (std::vector<Entry>{{Account::kBoot, {}, 1s, {100}},
                                                              {Account::kIdle, {}, 9s, {5'900}}}));
   EXPECT_EQ(Put(world, kNow - 10s, kNow),
             (std::vector<Entry>{{Account::kIdle, {}, Duration(0), {5'000}}}));
   EXPECT_TRUE(Put(world, kNow - 9s, kNow + 1h).empty());
+}
+
+TEST(PutDown, BillsTheMinimumOfThePool) {
+  Snapshot world = OneMachine();
+  PlanMachine& machine = world.machines[0];
+  machine.billed_from = kNow - 20s;
+  machine.joined = kNow - 20s;
+  machine.state = MachineState::kGone;
+  machine.since = kNow - 10s;
+  world.pools[0].billed_at_least = 10min;
+  EXPECT_EQ(Put(world, kNow - 1h, kNow), (std::vector<Entry>{{Account::kIdle, {}, 10s, {60'000}}}));
+  world.pools[0].billed_at_least = 0s;
+  EXPECT_EQ(Put(world, kNow - 1h, kNow), (std::vector<Entry>{{Account::kIdle, {}, 10s, {1'000}}}));
+  machine.pool = "dropped";  // then the default counts
+  EXPECT_EQ(Put(world, kNow - 1h, kNow), (std::vector<Entry>{{Account::kIdle, {}, 10s, {6'000}}}));
 }
 
 // However a machine's life is cut, and whatever it did: all of it is put down once.
@@ -125,7 +140,8 @@ RC_GTEST_PROP(PutDown, AddsUpToTheBill, (std::uint32_t seed)) {
         at = next;
       }
       const PlanMachine& machine = world.machines[m];
-      RC_ASSERT(sum == BillUntil(machine, kNow));
+      const PlanPool& pool = world.pools[*index.FindPool(machine.pool)];
+      RC_ASSERT(sum == BillUntil(machine, kNow, pool.billed_at_least));
       const TimePoint end = machine.state == MachineState::kGone ? machine.since : kNow;
       RC_ASSERT(time == std::max(end - machine.billed_from, Duration(0)));
     }

@@ -37,6 +37,7 @@ PlanPool RandomPool(Dice& dice, int number) {
   if (dice.In(5)) pool.labels["zone"] = "a";
   if (dice.In(8)) pool.steps = {{1, 1}, {101, 2 + dice.Upto(5)}};
   pool.disabled = dice.In(10);
+  if (dice.In(3)) pool.billed_at_least = std::chrono::seconds(dice.Upto(600));
   if (dice.In(6)) {
     pool.provider_word.no_capacity_until = kNow + std::chrono::seconds(dice.Upto(600) - 300);
   }

@@ -63,6 +63,9 @@ Taken Take(PlayedPool& pool, std::string_view name, std::string_view value) {
   if (name == "price") return taken(Set(machines.price, DollarsOf(value)));
   if (name == "boot") return taken(Set(pool.boot, ParseDuration(value)));
   if (name == "idle") return taken(Set(machines.idle, ParseDuration(value)));
+  if (name == "billed_at_least") {
+    return taken(Set(machines.billed_at_least, ParseDuration(value)));
+  }
   if (name == "spot") {
     machines.spot = true;
     return taken(value.empty());

@@ -11,7 +11,8 @@ using std::chrono::seconds;
 
 TEST(PlayedPool, SaysAllOfItsMachines) {
   const auto pool = ParsePlayedPool(
-      "name=spot,cpus=3.5,memory=16GiB,min=1,max=2000,price=0.05,boot=90s,idle=1m,spot");
+      "name=spot,cpus=3.5,memory=16GiB,min=1,max=2000,price=0.05,boot=90s,idle=1m,"
+      "billed_at_least=5s,spot");
   ASSERT_TRUE(pool) << pool.error().reason;
   EXPECT_EQ(pool->name, "spot");
   EXPECT_EQ(pool->machines.shape.millicpus, 3500);
@@ -21,6 +22,7 @@ TEST(PlayedPool, SaysAllOfItsMachines) {
   EXPECT_EQ(pool->machines.price.micros, 50'000);
   EXPECT_EQ(pool->boot, seconds(90));
   EXPECT_EQ(pool->machines.idle, minutes(1));
+  EXPECT_EQ(pool->machines.billed_at_least, seconds(5));
   EXPECT_TRUE(pool->machines.spot);
 }
 

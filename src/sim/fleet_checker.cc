@@ -5,7 +5,7 @@
 #include <chrono>
 
 #include "agent/deps.h"
-#include "plan/demand.h"
+#include "model/pool.h"
 
 namespace tidemill {
 namespace {
@@ -126,7 +126,7 @@ void FleetChecker::CheckIdle(const Snapshot& snapshot) {
     const auto pool = std::find_if(snapshot.pools.begin(), snapshot.pools.end(),
                                    [&](const PlanPool& p) { return p.name == machine.pool; });
     if (pool == snapshot.pools.end() || pool->min > 0) continue;
-    if (now - since <= pool->idle + kBilledAtLeast + kNotice + rest) continue;
+    if (now - since <= pool->idle + pool->billed_at_least + kNotice + rest) continue;
     deps_.breach("L03", machine.name + " has had nothing to do for " +
                             std::to_string((now - since) / seconds(1)) + " s, and is still there" +
                             (machine.session == SessionId{} ? ", without a session; " : "; ") +
@@ -149,7 +149,7 @@ void FleetChecker::CheckEnd() {
     for (std::size_t i = 0; i < deps_.plan.pools.size(); ++i) {
       if (row.pool != PoolNameOf(i)) continue;
       bill += CostOf(deps_.plan.pools[i].price,
-                     std::max<Duration>(row.ended - row.since, kBilledAtLeast));
+                     std::max<Duration>(row.ended - row.since, kDefaultBilledAtLeast));
       late += CostOf(deps_.plan.pools[i].price, lag);
     }
   }

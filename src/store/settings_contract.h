@@ -24,6 +24,7 @@ inline PoolMachines SpotMachines() {
   machines.max_price = 60;
   machines.idle = std::chrono::seconds(90);
   machines.boot_limit = std::chrono::minutes(3);
+  machines.billed_at_least = std::chrono::seconds(7);
   machines.labels = {{"arch", "arm64"}, {"zone", "a=b"}};
   machines.steps = {{1, 1}, {101, 2}};
   machines.disabled = true;

@@ -20,13 +20,13 @@ using std::chrono::milliseconds;
 
 // Larger than any price: what is beyond is a slip.
 constexpr double kMostDollars = 1e6;
-constexpr std::int64_t kMostMillicpus = 1'000'000'000;
-constexpr std::int64_t kMostDevices = 1000;
+constexpr std::int64_t kMaxPoolMillicpus = 1'000'000'000;
+constexpr std::int64_t kMaxPoolDevices = 1000;
 constexpr std::int64_t kMostPercent = 1000;
 constexpr std::size_t kLabels = 64;
 constexpr std::size_t kLabelBytes = 256;
 constexpr std::size_t kSteps = 64;
-constexpr std::size_t kOptionBytes = 16 * 1024;
+constexpr std::size_t kProviderOptionBytes = 16 * 1024;
 
 std::int64_t Micros(milliseconds time) { return time.count() * 1000; }
 
@@ -53,9 +53,9 @@ Result<Resources> ReadShape(const Fields& machines) {
   TIDEMILL_TRY(const Fields fields, Fields::Of(*value, path));
   TIDEMILL_TRY_VOID(fields.Only({"cpus", "memory", "devices"}));
   TIDEMILL_TRY(shape.millicpus,
-               fields.Millicpus("cpus", {.least = 0, .most = kMostMillicpus, .absent = 0}));
+               fields.Millicpus("cpus", {.least = 0, .most = kMaxPoolMillicpus, .absent = 0}));
   TIDEMILL_TRY(shape.memory_bytes, ReadSize(fields, "memory"));
-  TIDEMILL_TRY(shape.devices, ReadDevices(fields, "devices", {.least = 1, .most = kMostDevices}));
+  TIDEMILL_TRY(shape.devices, ReadDevices(fields, "devices", {.least = 1, .most = kMaxPoolDevices}));
   if (WantsWholeMachine(shape)) {
     return Wrong(fields.In("devices"), "write how many of each kind a machine has");
   }
@@ -112,7 +112,7 @@ Result<std::string> ReadOptions(const Fields& machines) {
   TIDEMILL_TRY_VOID(Fields::Of(*value, path));
   if (value->empty()) return std::string();
   std::string text = value->dump();
-  if (text.size() > kOptionBytes) return Wrong(path, "is more than 16384 bytes");
+  if (text.size() > kProviderOptionBytes) return Wrong(path, "is more than 16384 bytes");
   return text;
 }
 
@@ -179,6 +179,8 @@ Result<PoolMachines> ReadMachines(const Fields& fields) {
                              "from 0 to 366 days"};
   constexpr TimeBounds kBoot{milliseconds(1000), std::chrono::hours(24), milliseconds(600'000),
                              "from 1 second to 1 day"};
+  constexpr TimeBounds kBilled{milliseconds(0), std::chrono::hours(24), milliseconds(60'000),
+                               "from 0 to 1 day"};
   PoolMachines machines;
   TIDEMILL_TRY(machines.provider, ReadProvider(fields));
   TIDEMILL_TRY(machines.shape, ReadShape(fields));
@@ -193,6 +195,8 @@ Result<PoolMachines> ReadMachines(const Fields& fields) {
   machines.idle = Duration(Micros(idle));
   TIDEMILL_TRY(const milliseconds boot, ReadTime(fields, "boot_limit", kBoot));
   machines.boot_limit = Duration(Micros(boot));
+  TIDEMILL_TRY(const milliseconds billed, ReadTime(fields, "billed_at_least", kBilled));
+  machines.billed_at_least = Duration(Micros(billed));
   TIDEMILL_TRY(machines.labels, ReadLabels(fields));
   TIDEMILL_TRY(machines.steps, ReadSteps(fields));
   TIDEMILL_TRY(machines.disabled, fields.Flag("disabled", false));
@@ -214,6 +218,7 @@ std::string MachinesText(const PoolMachines& machines) {
   if (machines.max_price) AppendNumber(out, "max_price", *machines.max_price);
   AppendValue(out, "idle", SecondsText(machines.idle));
   AppendValue(out, "boot_limit", SecondsText(machines.boot_limit));
+  AppendValue(out, "billed_at_least", SecondsText(machines.billed_at_least));
   AppendValue(out, "labels", LabelsText(machines.labels));
   std::string steps = "{";
   for (const auto& [items, count] : machines.steps) {

@@ -145,9 +145,9 @@ std::string DollarsText(Money money) {
 Result<PoolMachines> ParsePoolMachines(std::string_view body) {
   TIDEMILL_TRY(const Value value, json::Parse(body));
   TIDEMILL_TRY(const Fields fields, Fields::Of(value, {}));
-  TIDEMILL_TRY_VOID(
-      fields.Only({"provider", "shape", "spot", "price", "on_demand", "min", "max", "unit",
-                   "max_price", "idle", "boot_limit", "labels", "steps", "disabled", "options"}));
+  TIDEMILL_TRY_VOID(fields.Only({"provider", "shape", "spot", "price", "on_demand", "min", "max",
+                                 "unit", "max_price", "idle", "boot_limit", "billed_at_least",
+                                 "labels", "steps", "disabled", "options"}));
   return json::ReadMachines(fields);
 }
 
@@ -229,8 +229,8 @@ Result<SettingsFile> ParseSettingsFile(std::string_view json) {
   SettingsFile file;
   const auto add_pool = [&](const std::string& name, const Fields& pool) -> Result<void> {
     TIDEMILL_TRY_VOID(pool.Only({"policy", "provider", "shape", "spot", "price", "on_demand", "min",
-                                 "max", "unit", "max_price", "idle", "boot_limit", "labels",
-                                 "steps", "disabled", "options"}));
+                                 "max", "unit", "max_price", "idle", "boot_limit",
+                                 "billed_at_least", "labels", "steps", "disabled", "options"}));
     PoolEntry entry;
     if (pool.Find("policy") != nullptr) {
       TIDEMILL_TRY(entry.policy, json::ReadPolicy(pool, "policy"));

@@ -16,6 +16,7 @@ namespace {
 constexpr const char* kSpot = R"({"provider": "aws", "shape": {"cpus": 4, "memory": "16GiB",
   "devices": {"nvidia.com/gpu": 1}}, "spot": true, "price": 0.1, "on_demand": 0.340001, "min": 1,
   "max": 64, "unit": "vcpus", "max_price": 60, "idle": "90s", "boot_limit": "3m",
+  "billed_at_least": "10s",
   "labels": {"zone": "a", "empty": ""}, "steps": {"1": 1, "101": 2}, "disabled": true,
   "options": {"subnet": ["s-1"]}})";
 
@@ -32,6 +33,7 @@ TEST(SettingsJson, MachinesAreReadAndWrittenBack) {
   EXPECT_EQ(spot->max_price, 60);
   EXPECT_EQ(spot->idle, std::chrono::seconds(90));
   EXPECT_EQ(spot->boot_limit, std::chrono::minutes(3));
+  EXPECT_EQ(spot->billed_at_least, std::chrono::seconds(10));
   EXPECT_EQ(spot->labels, (Labels{{"empty", ""}, {"zone", "a"}}));
   EXPECT_EQ(spot->steps, (Steps{{1, 1}, {101, 2}}));
   EXPECT_TRUE(spot->disabled);
@@ -90,6 +92,7 @@ TEST(SettingsJson, WrongMachinesAreRefusedWithTheirField) {
       {R"({"max_price": 0})", "max_price: must be from 1"},
       {R"({"idle": "soon"})", "idle: must be a time"},
       {R"({"boot_limit": 0})", "boot_limit: must be from 1 second"},
+      {R"({"billed_at_least": "2d"})", "billed_at_least: must be from 0 to 1 day"},
       {R"({"labels": {"a b": "c"}})", "labels: \"a b\" is no name here"},
       {R"({"labels": {"a": "b\nc"}})", "labels.a: must not have control characters"},
       {R"({"steps": {"many": 1}})", "steps: write numbers"},

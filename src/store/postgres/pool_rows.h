@@ -12,7 +12,7 @@ namespace tidemill {
   TIDEMILL_POOL_COLUMNS                                                                         \
   ", o.provider, o.shape_millicpus, o.shape_memory, o.shape_devices, o.spot, o.price,"          \
   " o.on_demand, o.size_min, o.size_max, o.size_unit, o.max_price, o.idle_us, o.boot_limit_us," \
-  " o.labels, o.steps, o.disabled, o.options"
+  " o.billed_at_least_us, o.labels, o.steps, o.disabled, o.options"
 PoolSettings ReadSettings(Row& row);
 
 // A queue's pools as one text: a name has no spaces.

@@ -35,7 +35,7 @@ const Statement kSetMachines{
     "update pool o set provider = $3, shape_millicpus = $4, shape_memory = $5, shape_devices = $6,"
     " spot = $7, price = $8, on_demand = $9, size_min = $10, size_max = $11, size_unit = $12,"
     " max_price = $13, idle_us = $14, boot_limit_us = $15, labels = $16, steps = $17,"
-    " disabled = $18, options = $19 where o.project = $1 and o.name = $2"
+    " disabled = $18, options = $19, billed_at_least_us = $20 where o.project = $1 and o.name = $2"
     " returning " TIDEMILL_SETTINGS_COLUMNS};
 const Statement kFindSettings{"find_settings", "select " TIDEMILL_SETTINGS_COLUMNS
                                                " from pool o where o.project = $1 and o.name = $2"};
@@ -108,7 +108,8 @@ Params MachineParams(const std::string& project, const std::string& pool,
       .Text(FormatLabels(machines.labels))
       .Text(FormatSteps(machines.steps))
       .Flag(machines.disabled)
-      .Text(machines.options);
+      .Text(machines.options)
+      .Big(machines.billed_at_least.count());
   return params;
 }
 
@@ -155,6 +156,7 @@ PoolSettings ReadSettings(Row& row) {
   if (const std::int32_t percent = row.Int(); percent >= 0) machines.max_price = percent;
   machines.idle = Duration(row.Big());
   machines.boot_limit = Duration(row.Big());
+  machines.billed_at_least = Duration(row.Big());
   machines.labels = ParseLabels(row.Text());
   machines.steps = ParseSteps(row.Text());
   machines.disabled = row.Flag();
