@@ -7,7 +7,7 @@
 namespace tidemill {
 namespace {
 
-LogPlace PlaceOf(const Attempt& attempt) {
+LogPlace LogPlaceOf(const Attempt& attempt) {
   return {attempt.chunk.job, attempt.item, attempt.round, attempt.number};
 }
 
@@ -28,24 +28,24 @@ void MaskedLogs::Renew(JobId job, const std::shared_ptr<const JobSecrets>& secre
 
 void MaskedLogs::Append(const Attempt& attempt, std::string_view bytes) {
   const auto found = texts_.find(attempt.key);
-  if (found == texts_.end()) return logs_.Append(PlaceOf(attempt), bytes);
+  if (found == texts_.end()) return logs_.Append(LogPlaceOf(attempt), bytes);
   Text& one = found->second;
   if (!one.masked) one.masked.emplace(one.secrets->masker());
   const std::string text = one.masked->Feed(bytes);
-  if (!text.empty()) logs_.Append(PlaceOf(attempt), text);
+  if (!text.empty()) logs_.Append(LogPlaceOf(attempt), text);
 }
 
 void MaskedLogs::End(const Attempt& attempt) {
   const auto found = texts_.find(attempt.key);
   if (found == texts_.end()) return;
   const std::string text = found->second.masked ? found->second.masked->Flush() : "";
-  if (!text.empty()) logs_.Append(PlaceOf(attempt), text);
+  if (!text.empty()) logs_.Append(LogPlaceOf(attempt), text);
   texts_.erase(found);
 }
 
 std::string MaskedLogs::Close(const Attempt& attempt) {
   End(attempt);
-  return logs_.Close(PlaceOf(attempt));
+  return logs_.Close(LogPlaceOf(attempt));
 }
 
 }  // namespace tidemill

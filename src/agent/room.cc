@@ -12,7 +12,7 @@ namespace tidemill {
 namespace {
 
 // What a spec calls it; or its number among those of its kind.
-std::vector<std::string> IdsOf(const std::vector<MachineDevice>& devices) {
+std::vector<std::string> DeviceIdsOf(const std::vector<MachineDevice>& devices) {
   std::vector<std::string> ids;
   std::map<std::string_view, int> numbers;
   for (const MachineDevice& device : devices) {
@@ -44,7 +44,7 @@ Devices CountDevices(const std::vector<MachineDevice>& devices, const std::vecto
     kind.memory = is_first ? device.memory : std::min(kind.memory, device.memory);
     kind.version = is_first ? device.version : std::min(kind.version, device.version);
   }
-  const std::vector<std::string> all = IdsOf(devices);
+  const std::vector<std::string> all = DeviceIdsOf(devices);
   std::map<std::string_view, std::vector<std::string>> ids;
   for (std::size_t i = 0; i < devices.size(); ++i) {
     if (there[i]) ids[devices[i].kind].push_back(all[i]);
@@ -69,7 +69,7 @@ Resources LimitsOf(const Resources& each, std::int64_t lease_memory, const Resou
 
 Room::Room(const Resources& shape, std::vector<MachineDevice> devices)
     : devices_(std::move(devices)),
-      ids_(IdsOf(devices_)),
+      ids_(DeviceIdsOf(devices_)),
       taken_(devices_.size()),
       usable_(devices_.size(), true),
       free_(shape) {

@@ -11,11 +11,11 @@
 namespace tidemill {
 namespace {
 
-constexpr std::chrono::seconds kTimeout{15};
+constexpr std::chrono::seconds kPubsubTimeout{15};
 // Pub/Sub answers by itself when nothing has come for a while, and sooner than this.
 constexpr std::chrono::seconds kPullTimeout{100};
-constexpr std::size_t kConnections = 8;
-constexpr std::size_t kAnswerBytes = 32 << 20;
+constexpr std::size_t kPubsubConnections = 8;
+constexpr std::size_t kPubsubAnswerBytes = 32 << 20;
 
 // A name that can stand in a path as it is.
 bool IsPlainName(std::string_view name) {
@@ -60,8 +60,9 @@ Result<PubSubPlace> FindPubSubPlace(const CloudWorld& world, std::string_view su
 
 PubSubQueue::PubSubQueue(AsioLoop& loop, CloudWorld world, PubSubPlace place)
     : place_(std::move(place)),
-      web_(loop,
-           {.max_connections = kConnections, .max_body_bytes = kAnswerBytes, .tls = world.tls}),
+      web_(loop, {.max_connections = kPubsubConnections,
+                  .max_body_bytes = kPubsubAnswerBytes,
+                  .tls = world.tls}),
       tokens_(loop, world) {}
 
 void PubSubQueue::Call(const std::string& action, std::string body, std::chrono::seconds timeout,
@@ -89,7 +90,7 @@ void PubSubQueue::Receive(Done<std::vector<ArrivalMessage>> done) {
 }
 
 void PubSubQueue::Delete(std::vector<std::string> handles, Done<void> done) {
-  Call("acknowledge", FormatAcknowledge(handles), kTimeout,
+  Call("acknowledge", FormatAcknowledge(handles), kPubsubTimeout,
        [done = std::move(done)](const Result<std::string>& body) {
          if (!body) return done(tl::unexpected<Error>(body.error()));
          done({});

@@ -13,11 +13,11 @@
 namespace tidemill {
 namespace {
 
-constexpr std::chrono::seconds kTimeout{15};
+constexpr std::chrono::seconds kSqsTimeout{15};
 // Some calls wait at the queue while others take messages away.
-constexpr std::size_t kConnections = 8;
+constexpr std::size_t kSqsConnections = 8;
 // Ten messages of 1 MiB, the longest that SQS takes, escaped.
-constexpr std::size_t kAnswerBytes = 32 << 20;
+constexpr std::size_t kSqsAnswerBytes = 32 << 20;
 
 // "eu-west-1" of "sqs.eu-west-1.amazonaws.com", also behind the name of a private endpoint, and of
 // the older "eu-west-1.queue.amazonaws.com".
@@ -92,8 +92,9 @@ SqsQueue::SqsQueue(AsioLoop& loop, CloudWorld world, SqsPlace place, std::chrono
     : world_(std::move(world)),
       place_(std::move(place)),
       wait_(wait),
-      web_(loop,
-           {.max_connections = kConnections, .max_body_bytes = kAnswerBytes, .tls = world_.tls}),
+      web_(loop, {.max_connections = kSqsConnections,
+                  .max_body_bytes = kSqsAnswerBytes,
+                  .tls = world_.tls}),
       credentials_(loop, world_) {}
 
 void SqsQueue::Call(const std::string& action, std::string body, std::chrono::seconds timeout,
@@ -120,7 +121,7 @@ void SqsQueue::Receive(Done<std::vector<ArrivalMessage>> done) {
                    .most = kMost,
                    .wait_s = static_cast<int>(wait_.count()),
                    .hidden_s = static_cast<int>(kHidden.count())};
-  Call("ReceiveMessage", FormatSqsReceive(ask), wait_ + kTimeout,
+  Call("ReceiveMessage", FormatSqsReceive(ask), wait_ + kSqsTimeout,
        [done = std::move(done)](const Result<std::string>& body) {
          if (!body) return done(tl::unexpected<Error>(body.error()));
          done(ParseSqsMessages(*body));
@@ -134,7 +135,7 @@ void SqsQueue::Delete(std::vector<std::string> handles, Done<void> done) {
     const std::size_t end = std::min(handles.size(), at + kMost);
     const std::vector<std::string> some(handles.begin() + static_cast<std::ptrdiff_t>(at),
                                         handles.begin() + static_cast<std::ptrdiff_t>(end));
-    Call("DeleteMessageBatch", FormatSqsDelete(place_.queue_url, some), kTimeout,
+    Call("DeleteMessageBatch", FormatSqsDelete(place_.queue_url, some), kSqsTimeout,
          [deleting](const Result<std::string>& body) {
            const auto failed =
                body ? ParseSqsFailed(*body) : Result<std::size_t>(tl::unexpected(body.error()));

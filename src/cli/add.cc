@@ -13,10 +13,10 @@
 namespace tidemill::cli {
 namespace {
 
-constexpr Patience kFirst{.busy = std::chrono::minutes(5), .away = {}};
-constexpr Patience kPatient{.busy = std::chrono::minutes(5), .away = std::chrono::minutes(5)};
+constexpr Patience kAddFirst{.busy = std::chrono::minutes(5), .away = {}};
+constexpr Patience kAddPatience{.busy = std::chrono::minutes(5), .away = std::chrono::minutes(5)};
 // 8 MiB over a slow line, and the server's work on it.
-constexpr std::chrono::milliseconds kPartTimeout{120'000};
+constexpr std::chrono::milliseconds kAddTimeout{120'000};
 
 class Addition {
  public:
@@ -69,8 +69,8 @@ class Addition {
                                             .target = Target(),
                                             .content_type = "text/plain",
                                             .body = std::move(part),
-                                            .timeout = kPartTimeout},
-                                           parts_ == 0 ? kFirst : kPatient);
+                                            .timeout = kAddTimeout},
+                                           parts_ == 0 ? kAddFirst : kAddPatience);
     if (!body) return Broken(body.error());
     const auto added = ParseAdded(*body);
     if (!added) return Explain(console, context_.client, added.error(), flags_.job);

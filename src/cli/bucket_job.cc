@@ -13,7 +13,7 @@
 namespace tidemill::cli {
 namespace {
 
-constexpr Patience kFirst{.busy = std::chrono::minutes(5), .away = {}};
+constexpr Patience kFirstCall{.busy = std::chrono::minutes(5), .away = {}};
 constexpr std::size_t kKeyDigits = 32;
 
 class BucketJob {
@@ -27,7 +27,7 @@ class BucketJob {
     if (const auto wrong = ReadSpec()) return tl::unexpected(*wrong);
     const std::string key = BucketJobKey(spec_.parsed.job.name, url_);
     const auto body =
-        context_.client.Post("/v1/jobs", FormatNewJob(key, spec_.document, true), kFirst);
+        context_.client.Post("/v1/jobs", FormatNewJob(key, spec_.document, true), kFirstCall);
     if (!body) return NotMade(body.error());
     return Open(*body);
   }
@@ -38,7 +38,7 @@ class BucketJob {
   }
 
   tl::expected<std::string, int> Into() const {
-    const auto body = context_.client.Get(JobTarget(flags_.into), kFirst);
+    const auto body = context_.client.Get(JobTarget(flags_.into), kFirstCall);
     if (!body) return Told(body.error(), flags_.into);
     return Open(*body);
   }
@@ -49,7 +49,7 @@ class BucketJob {
     if (!job) return Told(job.error());
     const std::string id = PublicId(*job);
     if (job->state == JobState::kDraft && job->open && job->parts == 0) {
-      const auto sealed = context_.client.Post(JobTarget(id, "/seal"), FormatSeal(0), kFirst);
+      const auto sealed = context_.client.Post(JobTarget(id, "/seal"), FormatSeal(0), kFirstCall);
       if (!sealed) return Told(sealed.error(), id);
       return id;
     }

@@ -19,6 +19,8 @@
 #include <string_view>
 #include <utility>
 
+#include "base/fd.h"
+
 namespace tidemill::cli {
 namespace {
 
@@ -26,7 +28,7 @@ constexpr std::uint64_t kTailBytes = 64 << 10;
 
 // What the new process does before it becomes the program. All of it is made before the fork, since
 // after it only system calls are allowed.
-struct Steps {
+struct ChildSteps {
   std::vector<char*> words;
   int log = -1;
   int input = -1;
@@ -38,7 +40,7 @@ struct Steps {
   const char* folder = "/";
 };
 
-[[noreturn]] void Become(const Steps& steps) {
+[[noreturn]] void Become(const ChildSteps& steps) {
   const auto give_up = [&] {
     const int error = errno;
     [[maybe_unused]] const ssize_t written = ::write(steps.report, &error, sizeof error);
@@ -69,16 +71,6 @@ struct Steps {
   ::_exit(127);
 }
 
-struct Fd {
-  explicit Fd(int a_fd) : fd(a_fd) {}
-  ~Fd() {
-    if (fd >= 0) ::close(fd);
-  }
-  Fd(const Fd&) = delete;
-  Fd& operator=(const Fd&) = delete;
-  int fd;
-};
-
 tl::unexpected<Error> SystemError(const std::string& doing) {
   return Fail(Code::kInternal, doing + ": " + std::strerror(errno));
 }
@@ -92,22 +84,22 @@ std::string StatusText(int status) {
 
 Result<Child> Child::Start(const ChildPlan& plan) {
   const Fd log(::open(plan.log.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644));
-  if (log.fd < 0) return SystemError("open " + plan.log.string());
+  if (!log) return SystemError("open " + plan.log.string());
   const Fd nothing(::open("/dev/null", O_RDONLY | O_CLOEXEC));
-  if (nothing.fd < 0) return SystemError("open /dev/null");
+  if (!nothing) return SystemError("open /dev/null");
   std::array<int, 2> pipe{};
   if (::pipe2(pipe.data(), O_CLOEXEC) != 0) return SystemError("make a pipe");
   const Fd reader(pipe[0]);
   Fd writer(pipe[1]);
 
-  Steps steps;
+  ChildSteps steps;
   std::vector<std::string> words = plan.command;
   for (std::string& word : words) steps.words.push_back(word.data());
   steps.words.push_back(nullptr);
-  steps.log = log.fd;
-  steps.input = plan.input < 0 ? nothing.fd : plan.input;
-  steps.output = plan.output < 0 ? log.fd : plan.output;
-  steps.report = writer.fd;
+  steps.log = log.get();
+  steps.input = plan.input < 0 ? nothing.get() : plan.input;
+  steps.output = plan.output < 0 ? log.get() : plan.output;
+  steps.report = writer.get();
   steps.parent = ::getpid();
   steps.signal_if_we_die = plan.signal_if_we_die;
   steps.account = plan.account ? &*plan.account : nullptr;
@@ -116,11 +108,11 @@ Result<Child> Child::Start(const ChildPlan& plan) {
   const pid_t pid = ::fork();
   if (pid < 0) return SystemError("start " + plan.command[0]);
   if (pid == 0) Become(steps);
-  ::close(std::exchange(writer.fd, -1));
+  writer.Reset();
   int error = 0;
   ssize_t got = 0;
   do {
-    got = ::read(reader.fd, &error, sizeof error);
+    got = ::read(reader.get(), &error, sizeof error);
   } while (got < 0 && errno == EINTR);
   if (got == static_cast<ssize_t>(sizeof error)) {
     ::waitpid(pid, nullptr, 0);

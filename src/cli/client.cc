@@ -26,7 +26,7 @@ HttpCall JsonCall(std::string method, std::string target, std::string body) {
           .body = std::move(body)};
 }
 
-char Upper(char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c; }
+char UpperCase(char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c; }
 
 // A line for each part of what was joined with "; ". All but the first begin as sentences do.
 void ShowParts(const Console& console, std::string text) {
@@ -34,7 +34,7 @@ void ShowParts(const Console& console, std::string text) {
     const std::size_t end = std::min(text.find("; "), text.size());
     console.ErrLine(Wrap(text.substr(0, end), console.columns));
     text.erase(0, end + 2);
-    if (!text.empty()) text[0] = Upper(text[0]);
+    if (!text.empty()) text[0] = UpperCase(text[0]);
   }
 }
 

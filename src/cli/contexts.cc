@@ -22,9 +22,9 @@ namespace {
 namespace fs = std::filesystem;
 
 // Room for as many contexts as there may be, with a usual CA each.
-constexpr std::size_t kFileBytes = 4 << 20;
+constexpr std::size_t kContextsFileBytes = 4 << 20;
 
-tl::unexpected<Error> SystemError(const std::string& doing) {
+tl::unexpected<Error> ContextsError(const std::string& doing) {
   return Fail(Code::kInternal, doing + ": " + std::strerror(errno));
 }
 
@@ -36,7 +36,7 @@ Result<fs::path> PathOf(const Surroundings& around) {
 
 Result<void> CheckMode(const fs::path& path, int fd) {
   struct stat info{};
-  if (::fstat(fd, &info) != 0) return SystemError("look at " + path.string());
+  if (::fstat(fd, &info) != 0) return ContextsError("look at " + path.string());
   if (!S_ISREG(info.st_mode)) return Fail(Code::kInvalid, path.string() + " is not a file");
   if (info.st_uid != ::geteuid()) {
     return Fail(Code::kForbidden, path.string() + " belongs to somebody else");
@@ -54,17 +54,18 @@ Result<std::string> ReadAll(const fs::path& path, int fd) {
   while (true) {
     const ssize_t got = ::read(fd, piece.data(), piece.size());
     if (got < 0 && errno == EINTR) continue;
-    if (got < 0) return SystemError("read " + path.string());
+    if (got < 0) return ContextsError("read " + path.string());
     if (got == 0) return text;
     text.append(piece.data(), static_cast<std::size_t>(got));
-    if (text.size() > kFileBytes) return Fail(Code::kInvalid, path.string() + " is too long");
+    if (text.size() > kContextsFileBytes)
+      return Fail(Code::kInvalid, path.string() + " is too long");
   }
 }
 
-Result<ContextsFile> ReadAt(const fs::path& path) {
+Result<ContextsFile> ReadFileAt(const fs::path& path) {
   const Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (!fd && (errno == ENOENT || errno == ENOTDIR)) return ContextsFile{};
-  if (!fd) return SystemError("open " + path.string());
+  if (!fd) return ContextsError("open " + path.string());
   TIDEMILL_TRY_VOID(CheckMode(path, fd.get()));
   TIDEMILL_TRY(std::string text, ReadAll(path, fd.get()));
   auto file = ParseContexts(text);
@@ -91,13 +92,13 @@ Result<void> WriteAt(const fs::path& path, const std::string& text) {
   const fs::path fresh = path.string() + ".new";
   ::unlink(fresh.c_str());  // its mode would stay
   Fd fd(::open(fresh.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
-  if (!fd) return SystemError("make " + fresh.string());
+  if (!fd) return ContextsError("make " + fresh.string());
   if (!WriteAll(fd.get(), text) || ::close(fd.Release()) != 0) {
-    const auto error = SystemError("write " + fresh.string());
+    const auto error = ContextsError("write " + fresh.string());
     ::unlink(fresh.c_str());
     return error;
   }
-  if (::rename(fresh.c_str(), path.c_str()) != 0) return SystemError("write " + path.string());
+  if (::rename(fresh.c_str(), path.c_str()) != 0) return ContextsError("write " + path.string());
   return {};
 }
 
@@ -106,14 +107,14 @@ Result<Fd> LockFolder(const fs::path& folder) {
   std::error_code error;
   fs::create_directories(folder.parent_path(), error);
   if (::mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST) {
-    return SystemError("make " + folder.string());
+    return ContextsError("make " + folder.string());
   }
   Fd fd(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!fd) return SystemError("open " + folder.string());
+  if (!fd) return ContextsError("open " + folder.string());
   struct stat info{};
-  if (::fstat(fd.get(), &info) != 0) return SystemError("look at " + folder.string());
+  if (::fstat(fd.get(), &info) != 0) return ContextsError("look at " + folder.string());
   if ((info.st_mode & 077) != 0 && ::fchmod(fd.get(), 0700) != 0) {
-    return SystemError("shut " + folder.string());
+    return ContextsError("shut " + folder.string());
   }
   if (::flock(fd.get(), LOCK_EX | LOCK_NB) != 0) {
     return Fail(Code::kConflict,
@@ -136,14 +137,14 @@ std::optional<fs::path> ContextsPath(const Surroundings& around) {
 
 Result<ContextsFile> ReadContexts(const Surroundings& around) {
   const auto path = ContextsPath(around);
-  return path ? ReadAt(*path) : ContextsFile{};
+  return path ? ReadFileAt(*path) : ContextsFile{};
 }
 
 Result<void> ChangeContexts(const Surroundings& around,
                             const std::function<Result<void>(ContextsFile&)>& change) {
   TIDEMILL_TRY(const fs::path path, PathOf(around));
   TIDEMILL_TRY(const Fd lock, LockFolder(path.parent_path()));
-  TIDEMILL_TRY(ContextsFile file, ReadAt(path));
+  TIDEMILL_TRY(ContextsFile file, ReadFileAt(path));
   TIDEMILL_TRY_VOID(change(file));
   if (file.contexts.size() > kMostContexts) {
     return Fail(Code::kInvalid, "there are " + std::to_string(kMostContexts) +

@@ -21,7 +21,7 @@ namespace fs = std::filesystem;
 
 // A person's list is a few hundred lines; a lock has a line and a checksum for each of a few
 // hundred packages.
-constexpr std::size_t kFileBytes = 4 << 20;
+constexpr std::size_t kEnvFileBytes = 4 << 20;
 // Of files that take in others.
 constexpr std::size_t kFilesMost = 64;
 
@@ -32,7 +32,7 @@ std::string WithLine(const fs::path& path, const YamlText& text, const Error& er
 }
 
 Result<std::string> ReadSource(const fs::path& path) {
-  auto text = ReadFile(path, kFileBytes);
+  auto text = ReadFile(path, kEnvFileBytes);
   if (!text) return Fail(Code::kInvalid, path.string() + " is not there, or cannot be read");
   return *std::move(text);
 }
@@ -109,7 +109,7 @@ Result<EnvFolder> LoadEnvFolder(const std::string& folder) {
   TIDEMILL_TRY(const std::string sources, ReadSources(loaded));
   loaded.inputs = InputsOf(loaded.environment, sources);
   const fs::path lock = fs::path(folder) / kEnvLockFile;
-  if (const auto kept = ReadFile(lock, kFileBytes)) {
+  if (const auto kept = ReadFile(lock, kEnvFileBytes)) {
     auto parsed = ParseEnvLock(*kept);
     if (!parsed) return Fail(Code::kInvalid, lock.string() + ": " + parsed.error().reason);
     loaded.lock = *std::move(parsed);

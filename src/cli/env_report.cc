@@ -10,7 +10,7 @@
 namespace tidemill::cli {
 namespace {
 
-std::string Join(const std::vector<std::string>& words) {
+std::string CommaList(const std::vector<std::string>& words) {
   std::string text;
   for (const std::string& word : words) text += (text.empty() ? "" : ", ") + word;
   return text;
@@ -20,13 +20,13 @@ bool IsBroken(const EnvFramework& framework) { return framework.version.empty();
 
 Cell DevicesOf(const EnvFramework& framework) {
   if (IsBroken(framework)) return {"cannot be imported: " + framework.why, Colour::kRed};
-  if (!framework.devices.empty()) return {Join(framework.devices), Colour::kGreen};
+  if (!framework.devices.empty()) return {CommaList(framework.devices), Colour::kGreen};
   return framework.why.empty() ? "none" : "none: " + framework.why;
 }
 
 void ShowTable(const Console& console, const std::string& image, const EnvReport& report) {
   console.Line("python " + report.python + " in " + image);
-  if (!report.nodes.empty()) console.Line("devices " + Join(report.nodes));
+  if (!report.nodes.empty()) console.Line("devices " + CommaList(report.nodes));
   if (report.frameworks.empty()) {
     console.Line("No framework is installed that this command knows");
     return;
@@ -53,7 +53,7 @@ int ShowEnvReport(const Console& console, const std::string& image, const EnvRep
     ShowTable(console, image, report);
   }
   if (!unseen.empty()) {
-    if (!console.json) console.ErrLine("not seen: " + Join(unseen));
+    if (!console.json) console.ErrLine("not seen: " + CommaList(unseen));
     return kNoDevice;
   }
   return std::any_of(report.frameworks.begin(), report.frameworks.end(), IsBroken) ? kFailed

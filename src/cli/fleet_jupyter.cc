@@ -16,7 +16,7 @@ using std::chrono::milliseconds;
 
 // It imports much, on a machine that may just have booted.
 constexpr Duration kStartTime = std::chrono::minutes(3);
-constexpr milliseconds kLookEvery{500};
+constexpr milliseconds kJupyterPollEvery{500};
 
 // What a stream says until it is over, or until `patience` has passed; nothing then.
 std::optional<frame::Over> OverWithin(Client& client, ByteStream& stream, milliseconds patience) {
@@ -93,11 +93,11 @@ std::optional<int> FleetJupyter::WaitUntilItListens() {
   while (!over_ && client.loop().Now() < until) {
     auto stream = AwaitItemStream(client, seat_.Ask(PortAsk()));
     // Who is connected hears nothing, for he has asked for nothing.
-    if (stream && !OverWithin(client, **stream, kLookEvery) && !client.interrupted()) {
+    if (stream && !OverWithin(client, **stream, kJupyterPollEvery) && !client.interrupted()) {
       return std::nullopt;
     }
     if (client.interrupted()) return kInterrupted;
-    client.Sleep(kLookEvery);
+    client.Sleep(kJupyterPollEvery);
   }
   context_.console.ErrLine(seat_.job() + ": Jupyter does not begin:  tidemill logs " + seat_.job() +
                            " --item 0");

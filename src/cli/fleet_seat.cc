@@ -17,9 +17,9 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr milliseconds kLookEvery{1'000};
+constexpr milliseconds kSeatPollEvery{1'000};
 constexpr milliseconds kReturnEvery{3'000};
-constexpr Patience kPatient{.busy = std::chrono::minutes(1), .away = std::chrono::minutes(1)};
+constexpr Patience kSeatPatience{.busy = std::chrono::minutes(1), .away = std::chrono::minutes(1)};
 constexpr Patience kOnce{.busy = {}, .away = {}};
 
 StreamAsk KeeperAsk() {
@@ -44,8 +44,8 @@ std::optional<int> FleetSeat::Submit(const SessionSpec& spec) {
   const auto job = ParseJob(*made);
   if (!job) return Explain(context_.console, client, job.error());
   job_ = PublicId(*job);
-  auto put = client.Put(JobTarget(job_, "/parts/0"), FormatRange(1), kPatient);
-  if (put) put = client.Post(JobTarget(job_, "/seal"), FormatSeal(1), kPatient);
+  auto put = client.Put(JobTarget(job_, "/parts/0"), FormatRange(1), kSeatPatience);
+  if (put) put = client.Post(JobTarget(job_, "/seal"), FormatSeal(1), kSeatPatience);
   if (!put) return Explain(context_.console, client, put.error(), job_);
   return std::nullopt;
 }
@@ -53,7 +53,7 @@ std::optional<int> FleetSeat::Submit(const SessionSpec& spec) {
 std::optional<int> FleetSeat::WaitUntilItRuns() {
   Client& client = context_.client;
   while (true) {
-    const auto page = client.Get(JobTarget(job_, "/items"), kPatient);
+    const auto page = client.Get(JobTarget(job_, "/items"), kSeatPatience);
     if (!page) return Explain(context_.console, client, page.error(), job_);
     const auto items = ParseItems(*page);
     if (!items) return Explain(context_.console, client, items.error());
@@ -73,7 +73,7 @@ std::optional<int> FleetSeat::WaitUntilItRuns() {
       return kFailed;
     }
     TellWhatItWaitsFor();
-    client.Sleep(kLookEvery);
+    client.Sleep(kSeatPollEvery);
     if (client.interrupted()) return kInterrupted;
   }
 }
@@ -136,7 +136,7 @@ void FleetSeat::Leave() {
   keeper_.reset();
   if (job_.empty()) return;
   context_.client.GoOn();
-  const auto cancelled = context_.client.Post(JobTarget(job_, "/cancel"), "", kPatient);
+  const auto cancelled = context_.client.Post(JobTarget(job_, "/cancel"), "", kSeatPatience);
   const Console& console = context_.console;
   if (!cancelled) {
     console.ErrLine(job_ + " could not be cancelled: " + cancelled.error().reason);

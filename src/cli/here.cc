@@ -36,7 +36,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::chrono::milliseconds kLook{20};
-constexpr int kLinesShown = 5;
+constexpr int kAgentLinesShown = 5;
 constexpr std::size_t kEndBytes = 1 << 20;
 constexpr std::size_t kShellLogBytes = 64 << 10;
 
@@ -296,7 +296,7 @@ OneEnd HereRun::ReadEnd() const {
   if (text) {
     if (auto end = ParseOneEnd(*text)) return *std::move(end);
   }
-  const std::string last = LastLines(folder_->path() / "agent.log", 0, kLinesShown);
+  const std::string last = LastLines(folder_->path() / "agent.log", 0, kAgentLinesShown);
   return {.outcome = {}, .reason = "tidemill-agent has broken off:\n" + last};
 }
 

@@ -19,7 +19,7 @@ namespace tidemill::cli {
 namespace {
 
 // Of one file, unpacked: 65,536 rows, and the text of an item in each of its rows.
-constexpr std::size_t kFileBytes = std::size_t{1} << 30;
+constexpr std::size_t kHistoryFileBytes = std::size_t{1} << 30;
 
 // The ledger of one job, read one thing at a time.
 class Ledger {
@@ -35,7 +35,7 @@ class Ledger {
       store_.Get(
           key, {},
           [&bytes](std::string_view piece) -> Result<void> {
-            if (bytes.size() + piece.size() > kFileBytes) {
+            if (bytes.size() + piece.size() > kHistoryFileBytes) {
               return Fail(Code::kInvalid, "it is larger than any file of a ledger");
             }
             bytes += piece;
@@ -77,7 +77,7 @@ Result<void> ReadOutcomes(Ledger& ledger, const std::function<Result<void>(Outco
     for (const ObjectInfo& object : page.objects) {
       if (!object.key.ends_with(".jsonl.zst")) continue;
       TIDEMILL_TRY(const std::string packed, ledger.GetKey(object.key));
-      const auto lines = Decompress(packed, kFileBytes);
+      const auto lines = Decompress(packed, kHistoryFileBytes);
       if (!lines) return While(object.key, lines.error());
       if (auto read = ReadRows(*lines, on_row); !read) return While(object.key, read.error());
     }

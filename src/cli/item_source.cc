@@ -10,7 +10,7 @@
 namespace tidemill::cli {
 namespace {
 
-constexpr std::size_t kReadBytes = 1 << 20;
+constexpr std::size_t kSourceReadBytes = 1 << 20;
 
 }  // namespace
 
@@ -21,7 +21,7 @@ Result<void> ItemSource::Fill() {
   while (!ended_ && held_.size() <= part_bytes_) {
     const std::size_t had = held_.size();
     // One byte past a part shows whether there is more than one.
-    const std::size_t want = std::min(kReadBytes, part_bytes_ + 1 - had);
+    const std::size_t want = std::min(kSourceReadBytes, part_bytes_ + 1 - had);
     held_.resize(had + want);
     const auto got = read_(held_.data() + had, want);
     held_.resize(had + (got ? *got : 0));

@@ -51,7 +51,7 @@ std::vector<Cell> RowOf(const JobsAnswer::Entry& entry, const Surroundings& arou
           ClockText(job.created_ms, around.now_ms(), around.zone_s)};
 }
 
-std::string Words(const std::vector<std::string>& words) {
+std::string CommandText(const std::vector<std::string>& words) {
   std::string out;
   for (const std::string& word : words) {
     if (!out.empty()) out.push_back(' ');
@@ -80,7 +80,7 @@ std::string AskedText(const Job& job) {
          (job.spec.retries == 1 ? "1 retry" : Thousands(job.spec.retries) + " retries");
 }
 
-std::string CountsText(const Counts& counts) {
+std::string ItemCountsText(const Counts& counts) {
   std::string text = "succeeded " + Thousands(counts.succeeded) + "   failed " +
                      Thousands(counts.failed) + "   running " + Thousands(counts.running) +
                      "   waiting " + Thousands(counts.waiting);
@@ -158,10 +158,10 @@ void PrintJob(const Context& context, const JobCounts& shown) {
   console.Line(console.Painted(Colour::kBold, PublicId(job)) + " " +
                console.Painted(ColourOf(job, shown.counts),
                                Clip(state, console.columns - PublicId(job).size() - 1)));
-  line("items", Thousands(shown.counts.total) + "   " + CountsText(shown.counts));
+  line("items", Thousands(shown.counts.total) + "   " + ItemCountsText(shown.counts));
   if (const auto spec = ParseSpec(job.spec.document)) {
     if (!spec->run.image.empty()) line("image", ImageText(spec->run.image, job.image_digest));
-    if (spec->run.command) line("command", Words(*spec->run.command));
+    if (spec->run.command) line("command", CommandText(*spec->run.command));
     if (spec->run.mode != Mode::kProcess) line("mode", std::string(ModeName(spec->run.mode)));
   }
   line("asks", AskedText(job));

@@ -20,7 +20,7 @@ namespace tidemill::cli {
 namespace {
 
 // A token and the line ends around it.
-constexpr std::size_t kTokenBytes = 1000;
+constexpr std::size_t kMaxTokenInput = 1000;
 constexpr std::size_t kCaBytes = 64 << 10;
 constexpr std::size_t kNameBytes = 300;
 
@@ -35,8 +35,8 @@ bool IsContextName(const std::string& name) {
 }
 
 Result<std::string> ReadToken(const LoginFlags& flags) {
-  if (!flags.token_file.empty()) return ReadInputFile(flags.token_file, kTokenBytes);
-  if (!IsAtTerminal()) return ReadInput(kTokenBytes);
+  if (!flags.token_file.empty()) return ReadInputFile(flags.token_file, kMaxTokenInput);
+  if (!IsAtTerminal()) return ReadInput(kMaxTokenInput);
   return AskHidden("Token for " + flags.url + " (it is not shown): ");
 }
 

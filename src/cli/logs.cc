@@ -13,7 +13,7 @@
 namespace tidemill::cli {
 namespace {
 
-constexpr std::chrono::milliseconds kLookEvery{300};
+constexpr std::chrono::milliseconds kFollowEvery{300};
 // What an item wrote last comes some seconds after its end, when we ask for it; longer: its machine
 // is gone, or cannot reach the object store.
 constexpr int kLooksForTheEnd = 40;
@@ -42,7 +42,7 @@ class LogShow {
       if (last) return End(*page);
       if (page->more) continue;
       ++looks;
-      context_.client.Sleep(kLookEvery);
+      context_.client.Sleep(kFollowEvery);
     }
     return kInterrupted;
   }

@@ -14,7 +14,7 @@ namespace {
 // A machine syncs every ten seconds; one that has not for so long is worth a look.
 constexpr std::int64_t kLateMs = 25'000;
 // More than any cell of servers has machines, in pages of a thousand.
-constexpr int kMostPages = 1000;
+constexpr int kMaxMachinePages = 1000;
 
 std::string EngineText(const ListedMachine& machine) {
   if (!machine.status) return "-";
@@ -111,7 +111,7 @@ std::string MachinesText(const std::vector<ListedMachine>& machines, std::int64_
 Result<std::vector<ListedMachine>> FetchMachines(Client& client) {
   std::vector<ListedMachine> all;
   std::string after;
-  for (int page = 0; page < kMostPages; ++page) {
+  for (int page = 0; page < kMaxMachinePages; ++page) {
     TIDEMILL_TRY(
         const std::string body,
         client.Get("/v1/machines" + (after.empty() ? "" : "?after=" + PercentEncode(after))));

@@ -48,7 +48,7 @@ Result<ProjectLimits> FindLimits(Client& client, const std::string& name) {
   return found == projects.end() ? ProjectLimits{} : found->limits;
 }
 
-std::string LimitsText(const ProjectLimits& limits) {
+std::string ProjectLimitsText(const ProjectLimits& limits) {
   return Thousands(limits.calls_per_second) + " calls a second, " + CountOf(limits.items, "item") +
          " in jobs that are not over, " + BytesText(limits.log_bytes) + " of log an attempt";
 }
@@ -196,9 +196,10 @@ int SetProject(const Context& context, const ProjectFlags& flags) {
   if (console.json) {
     console.Line(*body);
   } else {
-    console.Line(console.quiet ? flags.name
-                               : Wrap("Project " + flags.name + " may have: " + LimitsText(*limits),
-                                      console.columns));
+    console.Line(console.quiet
+                     ? flags.name
+                     : Wrap("Project " + flags.name + " may have: " + ProjectLimitsText(*limits),
+                            console.columns));
     const bool says_roles = !flags.cloud_roles.empty() || flags.no_cloud_roles;
     if (!console.quiet && says_roles) {
       console.Line("Its jobs may be, to a cloud: " + RolesText(flags.cloud_roles));

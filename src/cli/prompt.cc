@@ -22,7 +22,7 @@ namespace {
 // The kernel keeps no more of a line that is being typed, and says nothing of the rest.
 constexpr std::size_t kTerminalLine = 4095;
 
-tl::unexpected<Error> SystemError(const std::string& doing) {
+tl::unexpected<Error> InputError(const std::string& doing) {
   return Fail(Code::kInvalid, doing + ": " + std::strerror(errno));
 }
 
@@ -32,7 +32,7 @@ Result<std::string> ReadFd(int fd, const std::string& name, std::size_t most) {
   while (true) {
     const ssize_t got = ::read(fd, piece.data(), piece.size());
     if (got < 0 && errno == EINTR) continue;
-    if (got < 0) return SystemError("cannot read " + name);
+    if (got < 0) return InputError("cannot read " + name);
     if (got == 0) break;
     text.append(piece.data(), static_cast<std::size_t>(got));
     if (text.size() > most) {
@@ -102,7 +102,7 @@ bool IsAtTerminal() { return ::isatty(STDIN_FILENO) == 1; }
 
 Result<std::string> AskHidden(const std::string& question) {
   const HiddenTyping typing;
-  if (!typing.ok()) return SystemError("cannot use the terminal");
+  if (!typing.ok()) return InputError("cannot use the terminal");
   Show(question);
   if (!typing.WaitForLine()) {
     Show("\n");
@@ -110,7 +110,7 @@ Result<std::string> AskHidden(const std::string& question) {
   }
   std::array<char, kTerminalLine + 1> line{};
   const ssize_t got = ::read(STDIN_FILENO, line.data(), line.size());
-  if (got < 0) return SystemError("cannot read from the terminal");
+  if (got < 0) return InputError("cannot read from the terminal");
   std::string text(line.data(), static_cast<std::size_t>(got));
   explicit_bzero(line.data(), line.size());
   if (text.ends_with('\n')) text.pop_back();
@@ -138,7 +138,7 @@ Result<std::string> ReadInput(std::size_t most) {
 Result<std::string> ReadInputFile(const std::string& path, std::size_t most) {
   if (path == "-") return ReadInput(most);
   const Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!fd) return SystemError("cannot read " + path);
+  if (!fd) return InputError("cannot read " + path);
   return ReadFd(fd.get(), path, most);
 }
 

@@ -9,15 +9,16 @@ namespace tidemill::cli {
 namespace {
 
 constexpr int kPageRows = 5000;
-constexpr std::int64_t kShowEveryMs = 250;
+constexpr std::int64_t kShowResultsEveryMs = 250;
 
 // For so long a server may be away: a job of millions is not begun anew for a restart.
-constexpr Patience kPatient{.busy = std::chrono::minutes(1), .away = std::chrono::seconds(30)};
+constexpr Patience kResultsPatience{.busy = std::chrono::minutes(1),
+                                    .away = std::chrono::seconds(30)};
 
 }  // namespace
 
 void RowProgress::Show(std::int64_t rows, std::int64_t now_ms) {
-  if (!console_.err_terminal || console_.quiet || now_ms - shown_ms_ < kShowEveryMs) return;
+  if (!console_.err_terminal || console_.quiet || now_ms - shown_ms_ < kShowResultsEveryMs) return;
   shown_ms_ = now_ms;
   shown_ = true;
   console_.err("\r" + CountOf(rows, "row"));
@@ -45,7 +46,7 @@ int WriteResults(const Context& context, const ResultsFlags& flags) {
   do {
     std::string target = JobTarget(flags.job, "/outcomes?limit=" + std::to_string(kPageRows));
     if (!cursor.empty()) target += "&cursor=" + PercentEncode(cursor);
-    const auto body = context.client.Get(target, cursor.empty() ? Patience{} : kPatient);
+    const auto body = context.client.Get(target, cursor.empty() ? Patience{} : kResultsPatience);
     if (!body) {
       progress.Clear();
       return Explain(console, context.client, body.error(), flags.job);

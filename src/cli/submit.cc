@@ -17,8 +17,9 @@ namespace tidemill::cli {
 namespace {
 
 // Once the job is made the address is known to be right: whoever is away comes back.
-constexpr Patience kPatient{.busy = std::chrono::minutes(5), .away = std::chrono::minutes(5)};
-constexpr Patience kFirst{.busy = std::chrono::minutes(5), .away = {}};
+constexpr Patience kSubmitPatience{.busy = std::chrono::minutes(5),
+                                   .away = std::chrono::minutes(5)};
+constexpr Patience kSubmitFirst{.busy = std::chrono::minutes(5), .away = {}};
 // A part of 8 MiB over a slow line, and the server's work on it.
 constexpr std::chrono::milliseconds kPartTimeout{120'000};
 
@@ -40,7 +41,7 @@ class Submission {
     if (const auto wrong = Create()) return *wrong;
     if (const auto wrong = Fill()) return *wrong;
     const auto sealed =
-        context_.client.Post(JobTarget(job_, "/seal"), FormatSeal(sent_.parts), kPatient);
+        context_.client.Post(JobTarget(job_, "/seal"), FormatSeal(sent_.parts), kSubmitPatience);
     if (!sealed) return Broken(sealed.error());
     const auto took = context_.client.loop().Now() - began;
     Tell(*sealed, took / std::chrono::milliseconds(1));
@@ -157,8 +158,8 @@ class Submission {
   std::optional<int> Create() {
     key_ = flags_.key;
     if (key_.empty()) key_ = "cli-" + FormatUuid(random_.Next(), random_.Next());
-    const auto body =
-        context_.client.Post("/v1/jobs", FormatNewJob(key_, spec_.document, flags_.open), kFirst);
+    const auto body = context_.client.Post(
+        "/v1/jobs", FormatNewJob(key_, spec_.document, flags_.open), kSubmitFirst);
     if (!body) return Explain(context_.console, context_.client, body.error());
     const auto job = ParseJob(*body);
     if (!job) return Explain(context_.console, context_.client, job.error());
@@ -205,7 +206,7 @@ class Submission {
                               .content_type = type,
                               .body = std::move(body),
                               .timeout = kPartTimeout},
-                             kPatient);
+                             kSubmitPatience);
     if (!answer && answer.error().code == Code::kInvalid && source_) {
       DropDraft();
       return Wrong(source_->name() + ", from line " + Thousands(source_->part_line()) +

@@ -21,7 +21,7 @@
 namespace tidemill::cli {
 namespace {
 
-constexpr std::size_t kReadBytes = 256 << 10;
+constexpr std::size_t kTableReadBytes = 256 << 10;
 constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
 
 // Reads pieces, makes lines of them, and gives those out as they are asked for. One thread.
@@ -34,7 +34,7 @@ class Lines {
     while (at_ == made_.size() && !ended_) {
       made_.clear();
       at_ = 0;
-      std::string piece(kReadBytes, '\0');
+      std::string piece(kTableReadBytes, '\0');
       TIDEMILL_TRY(const std::size_t got, from_(piece.data(), piece.size()));
       piece.resize(got);
       ended_ = got == 0;
@@ -130,7 +130,7 @@ class EachLine : public Lines {
       piece.remove_prefix(end + 1);
     }
     // What cannot be an item any more need not be held.
-    if (held_.size() > limits::kItemBytes + kReadBytes) return Add(line_, held_);
+    if (held_.size() > limits::kItemBytes + kTableReadBytes) return Add(line_, held_);
     return {};
   }
   Result<void> End() override { return held_.empty() ? Result<void>() : EndLine(); }

@@ -39,7 +39,7 @@ constexpr std::chrono::seconds kServerTime{60};
 // It looks for containers of the last time before it joins.
 constexpr std::chrono::seconds kAgentTime{60};
 constexpr int kLinesShown = 12;
-constexpr std::size_t kFileBytes = 1 << 20;
+constexpr std::size_t kUpFileBytes = 1 << 20;
 
 class Upper {
  public:
@@ -179,7 +179,7 @@ class Upper {
   }
 
   std::optional<PostmasterFile> Postmaster() const {
-    const auto text = ReadFile(postgres_.data / "postmaster.pid", kFileBytes);
+    const auto text = ReadFile(postgres_.data / "postmaster.pid", kUpFileBytes);
     return text ? ParsePostmasterFile(*text) : std::nullopt;
   }
 

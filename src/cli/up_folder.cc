@@ -38,7 +38,7 @@ constexpr mode_t kSecret = 0600;
 // What a socket's path may have, with the zero at its end.
 constexpr std::size_t kSocketPathBytes = sizeof(sockaddr_un::sun_path);
 
-tl::unexpected<Error> SystemError(const std::string& doing) {
+tl::unexpected<Error> FolderError(const std::string& doing) {
   return Fail(Code::kInternal, doing + ": " + std::strerror(errno));
 }
 
@@ -46,7 +46,7 @@ Result<void> MakeFolder(const std::filesystem::path& path, mode_t mode) {
   std::error_code error;
   std::filesystem::create_directories(path.parent_path(), error);
   if (::mkdir(path.c_str(), mode) != 0 && errno != EEXIST) {
-    return SystemError("make " + path.string());
+    return FolderError("make " + path.string());
   }
   return {};
 }
@@ -56,7 +56,7 @@ Result<void> MakeFolder(const std::filesystem::path& path, mode_t mode) {
 Result<void> MakeOwnFolder(const std::filesystem::path& path, mode_t mode) {
   TIDEMILL_TRY_VOID(MakeFolder(path, mode));
   struct stat info{};
-  if (::lstat(path.c_str(), &info) != 0) return SystemError("look at " + path.string());
+  if (::lstat(path.c_str(), &info) != 0) return FolderError("look at " + path.string());
   if (!S_ISDIR(info.st_mode)) {
     return Fail(Code::kInvalid, path.string() + " is no folder; remove it");
   }
@@ -67,13 +67,13 @@ Result<void> MakeOwnFolder(const std::filesystem::path& path, mode_t mode) {
     return Fail(Code::kInvalid, "others can write into " + path.string() +
                                     "; if all in it is yours:  chmod go-w " + path.string());
   }
-  if (::chmod(path.c_str(), mode) != 0) return SystemError("shut " + path.string());
+  if (::chmod(path.c_str(), mode) != 0) return FolderError("shut " + path.string());
   return {};
 }
 
 Result<void> SyncFolder(const std::filesystem::path& path) {
   const Fd folder(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!folder || ::fsync(folder.get()) != 0) return SystemError("write " + path.string());
+  if (!folder || ::fsync(folder.get()) != 0) return FolderError("write " + path.string());
   return {};
 }
 
@@ -83,11 +83,11 @@ Result<void> WriteFile(const std::filesystem::path& path, const std::string& tex
   const std::filesystem::path fresh = path.string() + ".new";
   ::unlink(fresh.c_str());  // its mode would stay
   const int fd = ::open(fresh.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
-  if (fd < 0) return SystemError("make " + fresh.string());
+  if (fd < 0) return FolderError("make " + fresh.string());
   const bool written = ::write(fd, text.data(), text.size()) == static_cast<ssize_t>(text.size());
   const bool synced = written && ::fsync(fd) == 0;
-  if (::close(fd) != 0 || !synced) return SystemError("write " + fresh.string());
-  if (::rename(fresh.c_str(), path.c_str()) != 0) return SystemError("write " + path.string());
+  if (::close(fd) != 0 || !synced) return FolderError("write " + fresh.string());
+  if (::rename(fresh.c_str(), path.c_str()) != 0) return FolderError("write " + path.string());
   return SyncFolder(path.parent_path());
 }
 
@@ -129,7 +129,7 @@ Result<UpFolder> UpFolder::Open(std::filesystem::path path, bool root) {
   TIDEMILL_TRY_VOID(MakeFolder(path / "logs", 0755));
   const std::filesystem::path name = path / "up.lock";
   const int lock = ::open(name.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
-  if (lock < 0) return SystemError("open " + name.string());
+  if (lock < 0) return FolderError("open " + name.string());
   if (::flock(lock, LOCK_EX | LOCK_NB) != 0) {
     ::close(lock);
     const std::string pid = ReadFile(name, 32).value_or("");
@@ -139,7 +139,7 @@ Result<UpFolder> UpFolder::Open(std::filesystem::path path, bool root) {
   const bool written = ::ftruncate(lock, 0) == 0 &&
                        ::write(lock, pid.data(), pid.size()) == static_cast<ssize_t>(pid.size());
   UpFolder folder(std::move(path), lock);
-  if (!written) return SystemError("write " + name.string());
+  if (!written) return FolderError("write " + name.string());
   return folder;
 }
 
@@ -247,12 +247,12 @@ Result<std::filesystem::path> MakeSocketFolder(const std::filesystem::path& data
   const uid_t owner = account ? account->uid : ::geteuid();
   struct stat info{};
   // A link would lead to a folder of somebody's choosing.
-  if (::lstat(path.c_str(), &info) != 0) return SystemError("look at " + path.string());
+  if (::lstat(path.c_str(), &info) != 0) return FolderError("look at " + path.string());
   const bool ours = S_ISDIR(info.st_mode) && (info.st_uid == owner || info.st_uid == ::geteuid());
   if (!ours) return Fail(Code::kInternal, path.string() + " belongs to somebody else");
-  if (::chmod(path.c_str(), 0700) != 0) return SystemError("close " + path.string());
+  if (::chmod(path.c_str(), 0700) != 0) return FolderError("close " + path.string());
   if (account && ::chown(path.c_str(), account->uid, account->gid) != 0) {
-    return SystemError("give away " + path.string());
+    return FolderError("give away " + path.string());
   }
   return path;
 }

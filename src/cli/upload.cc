@@ -25,7 +25,7 @@ namespace fs = std::filesystem;
 
 // Enough for small files to fill a line; large ones are sent in parts at once anyway.
 constexpr std::size_t kAtOnce = 16;
-constexpr std::size_t kReadBytes = 1 << 20;
+constexpr std::size_t kUploadReadBytes = 1 << 20;
 
 tl::unexpected<Error> Cannot(const std::string& path, int error) {
   const Code code = error == ENOENT ? Code::kNotFound : Code::kInvalid;
@@ -62,7 +62,7 @@ Result<std::string> HashOf(const Opened& opened, const std::string& path) {
   Sha256Stream hash;
   std::int64_t at = 0;
   while (at < opened.found.st_size) {
-    const auto some = std::min<std::int64_t>(opened.found.st_size - at, kReadBytes);
+    const auto some = std::min<std::int64_t>(opened.found.st_size - at, kUploadReadBytes);
     TIDEMILL_TRY(const std::string bytes,
                  ReadPiece(opened.fd.get(), path, at, static_cast<std::size_t>(some)));
     hash.Add(bytes);

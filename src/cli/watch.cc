@@ -36,7 +36,7 @@ constexpr std::int64_t kLongestSilenceMs = 5 * 60 * 1000;
 
 constexpr std::size_t kGroupsShown = 3;
 
-constexpr Patience kOnce{.busy = {}, .away = {}};
+constexpr Patience kWatchOnce{.busy = {}, .away = {}};
 
 // Draws each frame over the one before.
 class Screen {
@@ -66,7 +66,7 @@ class Watcher {
 
   int Run() {
     while (true) {
-      auto body = context_.client.Get(JobTarget(job_), kOnce);
+      auto body = context_.client.Get(JobTarget(job_), kWatchOnce);
       if (context_.client.interrupted()) return Leave();
       if (const auto code = body ? Take(*body) : Miss(body.error())) return *code;
       if (body && Draws()) LookCloser();
@@ -107,7 +107,7 @@ class Watcher {
       details_.progress.clear();
       details_.waits.clear();
       const auto body =
-          context_.client.Get("/v1/machines?limit=" + std::to_string(kMostMachines), kOnce);
+          context_.client.Get("/v1/machines?limit=" + std::to_string(kMostMachines), kWatchOnce);
       const auto machines = body ? ParseMachines(*body) : tl::unexpected(body.error());
       if (machines) AddMachines(details_, machines->machines, view_.last().job.id);
     }
@@ -123,7 +123,7 @@ class Watcher {
   }
 
   std::optional<StatsAnswer> FetchStats() {
-    const auto body = context_.client.Get(JobTarget(job_, "/stats"), kOnce);
+    const auto body = context_.client.Get(JobTarget(job_, "/stats"), kWatchOnce);
     if (!body) return std::nullopt;
     auto stats = ParseStats(*body);
     if (!stats) return std::nullopt;
@@ -134,7 +134,7 @@ class Watcher {
   std::vector<std::string> FinalFailures() {
     std::vector<std::string> lines;
     if (view_.last().counts.failed == 0) return lines;
-    const auto failures = FetchFailures(context_.client, job_, kOnce);
+    const auto failures = FetchFailures(context_.client, job_, kWatchOnce);
     if (!failures) return lines;
     for (const std::string& line : GroupLines(*failures, kGroupsShown)) {
       lines.push_back(Clip(line, context_.console.columns));
@@ -198,7 +198,7 @@ class Watcher {
                             last.counts.waiting > 0 && last.job.spec.wishes.budget;
     if (!may_be_out || (why_ms_ && Now() < *why_ms_)) return std::nullopt;
     why_ms_ = Now() + kWhyEveryMs;
-    const auto body = context_.client.Get(JobTarget(job_, "/why"), kOnce);
+    const auto body = context_.client.Get(JobTarget(job_, "/why"), kWatchOnce);
     const auto why = body ? ParseJobWhy(*body) : tl::unexpected(body.error());
     const bool is_out = why && why->running == 0 && !why->reasons.empty() &&
                         why->reasons.front().code == JobEventName(JobEvent::kBudget);

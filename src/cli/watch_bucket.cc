@@ -20,7 +20,8 @@ namespace tidemill::cli {
 namespace {
 
 // A watcher outlasts its server: it says once in so long that there is none, and asks on.
-constexpr Patience kPatient{.busy = std::chrono::minutes(5), .away = std::chrono::minutes(5)};
+constexpr Patience kBucketPatience{.busy = std::chrono::minutes(5),
+                                   .away = std::chrono::minutes(5)};
 constexpr std::chrono::milliseconds kPostTimeout{60'000};
 // One transaction of the server, of some ten milliseconds.
 constexpr std::size_t kItemsPerCall = 1'000;
@@ -29,7 +30,7 @@ constexpr std::chrono::seconds kServerIsSlow{5};
 // How often the line is drawn anew.
 constexpr Duration kTick = std::chrono::seconds(1);
 // A folder is read anew for each page, and files are near.
-constexpr int kFilesPerPage = 50'000;
+constexpr int kObjectsPerPage = 50'000;
 
 bool MayPass(Code code) {
   return code == Code::kUnavailable || code == Code::kUnknown || code == Code::kExhausted;
@@ -86,7 +87,7 @@ class BucketWatcher {
                      Listing::Options{.prefixes = source_.prefixes,
                                       .wants = bucket.wants,
                                       .tags = true,
-                                      .page = is_file ? kFilesPerPage : 1000});
+                                      .page = is_file ? kObjectsPerPage : 1000});
     AskForPage();
   }
 
@@ -211,7 +212,7 @@ class BucketWatcher {
                                                 .content_type = "application/json",
                                                 .body = body,
                                                 .timeout = kPostTimeout},
-                                               kPatient);
+                                               kBucketPatience);
       loop_.Cancel(slow);
       if (context_.client.interrupted()) return kInterrupted;
       if (!answer && MayPass(answer.error().code)) continue;

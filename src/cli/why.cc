@@ -10,7 +10,7 @@ namespace {
 
 // What is not known now is not known in ten seconds either: a server that does not plan says so at
 // once.
-constexpr Patience kOnce{.busy = {}, .away = {}};
+constexpr Patience kWhyOnce{.busy = {}, .away = {}};
 
 // "  the sentence goes on
 //      and on"
@@ -73,12 +73,12 @@ std::string WhyText(const MachineWhy& why, std::size_t width) {
 
 int ShowWhy(const Context& context, const std::string& what) {
   // A machine may be called as a job is: spot-7. Jobs are asked for more often.
-  const auto job = context.client.Get(JobTarget(what, "/why"), kOnce);
+  const auto job = context.client.Get(JobTarget(what, "/why"), kWhyOnce);
   if (job) return Print<JobWhy>(context, *job, ParseJobWhy);
   if (!IsMissing(context, job.error())) {
     return Explain(context.console, context.client, job.error(), what);
   }
-  const auto machine = context.client.Get("/v1/machines/" + PercentEncode(what) + "/why", kOnce);
+  const auto machine = context.client.Get("/v1/machines/" + PercentEncode(what) + "/why", kWhyOnce);
   if (machine) return Print<MachineWhy>(context, *machine, ParseMachineWhy);
   if (!IsMissing(context, machine.error())) {
     return Explain(context.console, context.client, machine.error());

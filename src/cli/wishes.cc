@@ -14,7 +14,7 @@ std::string QueueText(const JobWishes& wishes) {
   return text;
 }
 
-std::string LabelsText(const Labels& labels) {
+std::string WantedLabelsText(const Labels& labels) {
   std::string text;
   for (const auto& [name, value] : labels) {
     text += (text.empty() ? "" : " ") + Printable(name + "=" + value);
@@ -49,7 +49,7 @@ std::vector<std::pair<std::string, std::string>> WishLines(const Job& job,
   if (wishes.max_parallel) {
     lines.emplace_back("at most", CountOf(*wishes.max_parallel, "item") + " at a time");
   }
-  if (!wishes.labels.empty()) lines.emplace_back("labels", LabelsText(wishes.labels));
+  if (!wishes.labels.empty()) lines.emplace_back("labels", WantedLabelsText(wishes.labels));
   if (!wishes.after.empty()) lines.emplace_back("after", AfterText(wishes.after));
   return lines;
 }

@@ -15,7 +15,7 @@ constexpr char kMetadataPath[] = "/computeMetadata/v1/instance/service-accounts/
 // Google gives no longer ones.
 constexpr std::int64_t kAssertionLastsS = 3600;
 constexpr std::chrono::seconds kTokenTimeout{10};
-constexpr std::chrono::seconds kMetadataTimeout{3};
+constexpr std::chrono::seconds kGoogleTokenTimeout{3};
 
 Result<std::string> FormFor(const GoogleKeyFile& file, const std::string& uri,
                             std::int64_t now_ms) {
@@ -66,7 +66,7 @@ Result<GoogleCall> CallForMetadata(const CloudWorld& world) {
   made.is_metadata = true;
   made.call.target = kMetadataPath;
   made.call.headers.emplace_back("Metadata-Flavor", "Google");
-  made.call.timeout = kMetadataTimeout;
+  made.call.timeout = kGoogleTokenTimeout;
   return made;
 }
 

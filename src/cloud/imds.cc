@@ -9,10 +9,10 @@ namespace tidemill {
 namespace {
 
 // Somewhere else than at AWS nobody answers, and each program that looks waits for so long, twice.
-constexpr std::chrono::seconds kTimeout{1};
-constexpr WebTries kTries{.most = 2, .wait = std::chrono::milliseconds(100)};
+constexpr std::chrono::seconds kImdsTimeout{1};
+constexpr WebTries kImdsTries{.most = 2, .wait = std::chrono::milliseconds(100)};
 constexpr char kRoles[] = "/latest/meta-data/iam/security-credentials/";
-constexpr char kTokenTtlS[] = "21600";
+constexpr char kImdsTokenTtlS[] = "21600";
 
 struct Looking {
   Web& web;
@@ -30,9 +30,9 @@ using LookingPtr = std::shared_ptr<Looking>;
 
 // Calls `next` with the body of a 200; what else may come ends the look.
 void Ask(const LookingPtr& look, HttpCall call, std::function<void(std::string)> next) {
-  call.timeout = kTimeout;
+  call.timeout = kImdsTimeout;
   if (!look->token.empty()) call.headers.emplace_back("X-aws-ec2-metadata-token", look->token);
-  look->web.Send(look->origin, std::move(call), kTries,
+  look->web.Send(look->origin, std::move(call), kImdsTries,
                  [look, next = std::move(next)](Result<HttpResponse> got) {
                    if (!got) return look->Missing(got.error().reason, true);
                    if (got->status == 200) return next(std::move(got->body));
@@ -80,7 +80,7 @@ Result<std::optional<Origin>> MetadataOrigin(const CloudWorld& world) {
 void LookInMetadata(Web& web, const Origin& origin, AwsLooked looked) {
   const auto look = std::make_shared<Looking>(Looking{web, origin, std::move(looked)});
   HttpCall call{.method = "PUT", .target = "/latest/api/token"};
-  call.headers.emplace_back("X-aws-ec2-metadata-token-ttl-seconds", kTokenTtlS);
+  call.headers.emplace_back("X-aws-ec2-metadata-token-ttl-seconds", kImdsTokenTtlS);
   Ask(look, std::move(call), [look](const std::string& token) {
     look->token = Trim(token);
     if (look->token.empty() || !IsSafeField("token", look->token)) {

@@ -12,7 +12,7 @@
 namespace tidemill {
 namespace {
 
-constexpr std::chrono::seconds kCallTimeout{20};
+constexpr std::chrono::seconds kEndTimeout{20};
 
 class AwsMachineEnd : public MachineEnd {
  public:
@@ -59,7 +59,7 @@ class GceMachineEnd : public MachineEnd {
                   .content_type = "application/json",
                   .body = FormatDeleteInstances("zones/" + self_.place.zone + "/instances/" +
                                                 self_.place.name),
-                  .timeout = kCallTimeout};
+                  .timeout = kEndTimeout};
     call.headers.emplace_back("Authorization", "Bearer " + token);
     web_.Send(root_->origin, std::move(call), {}, [done](const Result<HttpResponse>& got) {
       if (!got) return done(tl::unexpected<Error>(got.error()));

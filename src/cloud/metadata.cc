@@ -12,11 +12,11 @@ namespace tidemill {
 namespace {
 
 // The service is on the same host: what is not answered by then is not there.
-constexpr std::chrono::seconds kTimeout{2};
-constexpr WebTries kTries{.most = 2, .wait = std::chrono::milliseconds(100)};
+constexpr std::chrono::seconds kMetadataTimeout{2};
+constexpr WebTries kMetadataTries{.most = 2, .wait = std::chrono::milliseconds(100)};
 // Longer than any value of a machine is.
 constexpr std::size_t kValueBytes = 1 << 20;
-constexpr std::int64_t kTokenTtlS = 21'600;
+constexpr std::int64_t kMetadataTokenTtlS = 21'600;
 // A poll that waits for a change is answered after this, as its query asks.
 constexpr std::chrono::seconds kLongTimeout{75};
 
@@ -48,9 +48,9 @@ class Ec2Metadata : public Metadata {
   void Ask(const std::string& path, bool again, Done done) {
     token_.Get([this, path, again, done = std::move(done)](const Result<std::string>& token) {
       if (!token) return done(tl::unexpected<Error>(token.error()));
-      HttpCall call{.target = "/latest/" + path, .timeout = kTimeout};
+      HttpCall call{.target = "/latest/" + path, .timeout = kMetadataTimeout};
       call.headers.emplace_back("X-aws-ec2-metadata-token", *token);
-      web_.Send(origin_, std::move(call), kTries,
+      web_.Send(origin_, std::move(call), kMetadataTries,
                 [this, path, again, done](const Result<HttpResponse>& got) {
                   const bool is_forgotten = got && got->status == 401;
                   if (is_forgotten) token_.Forget();
@@ -65,9 +65,10 @@ class Ec2Metadata : public Metadata {
   std::string Place() const { return "the instance metadata at http://" + Authority(origin_); }
 
   void FetchToken(TokenDone done) {
-    HttpCall call{.method = "PUT", .target = "/latest/api/token", .timeout = kTimeout};
-    call.headers.emplace_back("X-aws-ec2-metadata-token-ttl-seconds", std::to_string(kTokenTtlS));
-    web_.Send(origin_, std::move(call), kTries,
+    HttpCall call{.method = "PUT", .target = "/latest/api/token", .timeout = kMetadataTimeout};
+    call.headers.emplace_back("X-aws-ec2-metadata-token-ttl-seconds",
+                              std::to_string(kMetadataTokenTtlS));
+    web_.Send(origin_, std::move(call), kMetadataTries,
               [this, done = std::move(done)](const Result<HttpResponse>& got) {
                 const auto value = ReadValue(got);
                 if (!value) return done(While(Place(), value.error()));
@@ -75,7 +76,7 @@ class Ec2Metadata : public Metadata {
                 if (token.empty() || !IsSafeField("token", token)) {
                   return done(Fail(Code::kUnavailable, Place() + ": its token is malformed"));
                 }
-                done(Lasting<std::string>{token, now_ms_() + kTokenTtlS * 1000});
+                done(Lasting<std::string>{token, now_ms_() + kMetadataTokenTtlS * 1000});
               });
   }
 
@@ -93,9 +94,9 @@ class GceMetadata : public Metadata {
   void Get(const std::string& path, Done done) override {
     const bool waits = path.find("wait_for_change=true") != path.npos;
     HttpCall call{.target = "/computeMetadata/v1/" + path,
-                  .timeout = waits ? kLongTimeout : kTimeout};
+                  .timeout = waits ? kLongTimeout : kMetadataTimeout};
     call.headers.emplace_back("Metadata-Flavor", "Google");
-    web_.Send(origin_, std::move(call), kTries,
+    web_.Send(origin_, std::move(call), kMetadataTries,
               [this, done = std::move(done)](const Result<HttpResponse>& got) {
                 const std::string place = "the metadata server at " + Authority(origin_);
                 auto value = ReadValue(got);

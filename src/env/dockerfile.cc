@@ -7,9 +7,9 @@ namespace tidemill {
 namespace {
 
 constexpr const char* kPins = "tidemill/pins.txt";
-constexpr const char* kPipScript = "tidemill/resolve.py";
+constexpr const char* kPipScriptPath = "tidemill/resolve.py";
 constexpr const char* kConda = "tidemill/conda.json";
-constexpr const char* kCondaScript = "tidemill/conda.py";
+constexpr const char* kCondaScriptPath = "tidemill/conda.py";
 
 // Where pip looks is a matter of who builds, and not kept in the image.
 constexpr std::string_view kArguments =
@@ -41,7 +41,7 @@ std::string CondaBeginText(const std::string& base) {
   return "FROM " + base + " AS conda\nUSER root\n" + std::string(kArguments) +
          "RUN python3 -m venv /opt/conda \\\n"
          " && /opt/conda/bin/pip install --no-cache-dir py-rattler==0.28.0\n" +
-         CopyText(kPipScript) + CopyText(kCondaScript);
+         CopyText(kPipScriptPath) + CopyText(kCondaScriptPath);
 }
 
 std::string CodeText(const Environment& environment) {
@@ -68,7 +68,7 @@ std::string PipImage(const Environment& environment, const EnvLock& lock,
 std::string CondaImage(const Environment& environment, const EnvLock& lock,
                        const std::string& tools) {
   return CondaBeginText(lock.base) + CopyText(kPins) + "RUN /opt/conda/bin/python /" +
-         kCondaScript + " build /" + kPins + "\nFROM " + lock.base + "\nUSER root\n" +
+         kCondaScriptPath + " build /" + kPins + "\nFROM " + lock.base + "\nUSER root\n" +
          AptText(environment) +
          "COPY --from=conda /opt/env /opt/env\n"
          "ENV PATH=/opt/env/bin:$PATH CONDA_PREFIX=/opt/env\n" +
@@ -80,14 +80,15 @@ std::string CondaResolve(const Environment& environment, const std::string& base
   // Nobody builds where the GPU is: packages for one are chosen as if there were a driver for it.
   if (environment.base == kGpuBase) text += "ENV CONDA_OVERRIDE_CUDA=12\n";
   text += "WORKDIR /code\nCOPY " + std::string(kContextCode) + " /code\n" + CopyText(kConda);
-  return text + "CMD [\"/opt/conda/bin/python\", \"/" + kCondaScript + "\", \"resolve\", \"/" +
+  return text + "CMD [\"/opt/conda/bin/python\", \"/" + kCondaScriptPath + "\", \"resolve\", \"/" +
          kConda + "\"]\n";
 }
 
 std::string PipResolve(const Environment& environment, const std::string& base) {
   std::string text = BeginText(environment, base);
-  text += "WORKDIR /code\nCOPY " + std::string(kContextCode) + " /code\n" + CopyText(kPipScript);
-  return text + "CMD [\"python3\", \"/" + kPipScript + "\", \"" + environment.from + "\"]\n";
+  text +=
+      "WORKDIR /code\nCOPY " + std::string(kContextCode) + " /code\n" + CopyText(kPipScriptPath);
+  return text + "CMD [\"python3\", \"/" + kPipScriptPath + "\", \"" + environment.from + "\"]\n";
 }
 
 bool IsConda(const Environment& environment) {
@@ -105,14 +106,14 @@ std::string BaseImage(const Environment& environment) {
 
 std::vector<ContextFile> ResolveContext(const Environment& environment, const std::string& base,
                                         const std::string& conda) {
-  std::vector<ContextFile> files = {{kPipScript, std::string(PipScript())}};
+  std::vector<ContextFile> files = {{kPipScriptPath, std::string(PipScript())}};
   if (!IsConda(environment)) {
     files.push_back({kContextDockerfile, PipResolve(environment, base)});
     return files;
   }
   files.push_back({kContextDockerfile, CondaResolve(environment, base)});
   files.push_back({kConda, conda});
-  files.push_back({kCondaScript, std::string(CondaScript())});
+  files.push_back({kCondaScriptPath, std::string(CondaScript())});
   return files;
 }
 
@@ -124,8 +125,8 @@ std::vector<ContextFile> ImageContext(const Environment& environment, const EnvL
     return files;
   }
   files.push_back({kContextDockerfile, CondaImage(environment, lock, tools)});
-  files.push_back({kPipScript, std::string(PipScript())});
-  files.push_back({kCondaScript, std::string(CondaScript())});
+  files.push_back({kPipScriptPath, std::string(PipScript())});
+  files.push_back({kCondaScriptPath, std::string(CondaScript())});
   return files;
 }
 

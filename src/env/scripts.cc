@@ -65,7 +65,7 @@ if __name__ == "__main__":
         print(line)
 )py";
 
-constexpr std::string_view kConda = R"py(import asyncio, json, subprocess, os, sys
+constexpr std::string_view kCondaScript = R"py(import asyncio, json, subprocess, os, sys
 from rattler import Channel, ChannelConfig, Subdir, VirtualPackage, VirtualPackageOverrides
 from rattler import install, solve
 from rattler.lock import LockChannel, LockFile, LockPlatform
@@ -145,6 +145,6 @@ except Exception as error:
 }  // namespace
 
 std::string_view PipScript() { return kPip; }
-std::string_view CondaScript() { return kConda; }
+std::string_view CondaScript() { return kCondaScript; }
 
 }  // namespace tidemill

@@ -11,14 +11,14 @@
 #include <set>
 #include <utility>
 
+#include "init/try_again.h"
+
 namespace tidemill::init {
 namespace {
 
 constexpr std::size_t kReceiveBytes = 64 * 1024;
 // Frames that were sent are cut off in pieces of this size, so that few bytes are moved often.
 constexpr std::size_t kCutBytes = 64 * 1024;
-
-bool IsForLater(int error) { return error == EAGAIN || error == EWOULDBLOCK || error == EINTR; }
 
 // Of a frame that we made ourselves.
 std::size_t FrameBytes(std::string_view frame) {

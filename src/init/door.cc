@@ -13,17 +13,17 @@
 #include <cstdio>
 #include <string_view>
 
+#include "init/try_again.h"
+
 namespace tidemill::init {
 namespace {
 
 constexpr std::size_t kTokenBytes = 16;
 constexpr int kBacklog = 128;
-constexpr std::size_t kReadBytes = 64 * 1024;
+constexpr std::size_t kDoorReadBytes = 64 * 1024;
 // The largest answer is a batch of the largest items; a client that reads none of it and asks again
 // is no client.
-constexpr std::size_t kUnsentMost = 16 * 1024 * 1024;
-
-bool IsForLater(int error) { return error == EAGAIN || error == EWOULDBLOCK || error == EINTR; }
+constexpr std::size_t kMaxDoorUnsent = 16 * 1024 * 1024;
 
 // Empty: the kernel gives none.
 std::string NewToken() {
@@ -115,7 +115,7 @@ void Door::LetIn() {
 }
 
 bool Door::Receive(Connection& connection) {
-  char bytes[kReadBytes];
+  char bytes[kDoorReadBytes];
   const ssize_t size = recv(connection.socket, bytes, sizeof(bytes), 0);
   if (size < 0) return IsForLater(errno);
   if (size == 0) return false;
@@ -129,7 +129,7 @@ bool Door::Send(Connection& connection) {
   while (!connection.out.empty()) {
     const ssize_t size =
         send(connection.socket, connection.out.data(), connection.out.size(), MSG_NOSIGNAL);
-    if (size < 0) return IsForLater(errno) && connection.out.size() <= kUnsentMost;
+    if (size < 0) return IsForLater(errno) && connection.out.size() <= kMaxDoorUnsent;
     connection.out.erase(0, static_cast<std::size_t>(size));
   }
   return !connection.done;

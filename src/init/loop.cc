@@ -26,7 +26,7 @@ constexpr std::size_t kUnsentAwayMost = 1024 * 1024;
 // An agent hears of each End at once; one that does not is gone or broken.
 constexpr std::size_t kUnheardMost = 2048;
 // While more is unsent nothing is read of items and none is started: they wait for the agent.
-constexpr std::size_t kUnsentMost = 256 * 1024;
+constexpr std::size_t kMaxLoopUnsent = 256 * 1024;
 constexpr std::size_t kOwnPolls = 3;  // what is polled before the door
 // For the agent to read the last End.
 constexpr std::int64_t kLastFlushUs = 5'000'000;
@@ -93,7 +93,7 @@ void Loop::Turn() {
 }
 
 bool Loop::MayPut() const {
-  return link_.unsent_bytes() < (link_.connected() ? kUnsentMost : kUnsentAwayMost) &&
+  return link_.unsent_bytes() < (link_.connected() ? kMaxLoopUnsent : kUnsentAwayMost) &&
          link_.unheard() < kUnheardMost;
 }
 

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "init/terminal.h"
+#include "init/try_again.h"
 
 namespace tidemill::init {
 namespace {
@@ -18,15 +19,13 @@ namespace {
 constexpr std::size_t kFullBytes = 64 * 1024;
 constexpr std::size_t kGoOnBytes = 16 * 1024;
 // Less than what items may have unsent, so that these never wait for streams.
-constexpr std::size_t kUnsentMost = 128 * 1024;
+constexpr std::size_t kMaxStreamUnsent = 128 * 1024;
 // At a time of stdout and of stderr, so that one stream has little of a turn.
-constexpr std::size_t kReadBytes = 16 * 1024;
+constexpr std::size_t kStreamReadBytes = 16 * 1024;
 // Between hanging up and SIGKILL: a shell passes it on, an editor saves.
 constexpr std::int64_t kHangUpUs = 2'000'000;
 // More than the kernel keeps of what was written to a terminal.
 constexpr std::size_t kTerminalBytes = 128 * 1024;
-
-bool IsForLater(int error) { return error == EAGAIN || error == EWOULDBLOCK || error == EINTR; }
 
 void CloseOne(int& fd) {
   if (fd >= 0) close(std::exchange(fd, -1));
@@ -62,7 +61,7 @@ std::size_t OpenStreams::Count() const {
                                                 [](const Stream& each) { return !each.muted; }));
 }
 
-bool OpenStreams::MayPut() const { return link_.unsent_bytes() < kUnsentMost; }
+bool OpenStreams::MayPut() const { return link_.unsent_bytes() < kMaxStreamUnsent; }
 
 void OpenStreams::Open(std::uint64_t number, const frame::Open& open, bool has_role) {
   if (Count() >= frame::kStreamsMost) {
@@ -164,7 +163,7 @@ void OpenStreams::ReadOne(Stream& stream, bool of_errors) {
   int& fd = of_errors ? stream.errors : stream.output;
   std::size_t& left = of_errors ? stream.errors_left : stream.output_left;
   if (fd < 0 || stream.hold || !MayPut()) return;
-  char bytes[kReadBytes];
+  char bytes[kStreamReadBytes];
   const std::size_t most = stream.exited ? std::min(sizeof(bytes), left) : sizeof(bytes);
   const ssize_t size = most == 0 ? 0 : read(fd, bytes, most);
   if (size > 0) {

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "base/ascii.h"
+
 namespace tidemill {
 namespace {
 
@@ -10,9 +12,6 @@ namespace {
 constexpr std::size_t kVendorBytes = 253;
 constexpr std::size_t kClassBytes = 63;
 constexpr std::size_t kDeviceBytes = 253;
-
-bool IsLetter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
-bool IsLetterOrDigit(char c) { return IsLetter(c) || (c >= '0' && c <= '9'); }
 
 // Letters and digits at both ends, and these or `others` between them.
 bool IsWord(std::string_view text, std::size_t most, std::string_view others) {

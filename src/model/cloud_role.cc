@@ -3,12 +3,10 @@
 
 #include <algorithm>
 
+#include "base/ascii.h"
+
 namespace tidemill {
 namespace {
-
-bool IsDigit(char c) { return c >= '0' && c <= '9'; }
-bool IsLower(char c) { return c >= 'a' && c <= 'z'; }
-bool IsUpper(char c) { return c >= 'A' && c <= 'Z'; }
 
 bool All(std::string_view text, bool (*is_good)(char)) {
   return !text.empty() && std::all_of(text.begin(), text.end(), is_good);

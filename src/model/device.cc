@@ -6,16 +6,14 @@
 #include <system_error>
 #include <utility>
 
+#include "base/ascii.h"
+#include "base/cut.h"
 #include "base/limits.h"
 
 namespace tidemill {
 namespace {
 
 constexpr std::int32_t kMinors = 1000;
-bool IsLetterOrDigit(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-}
-
 char ToLower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
 
 constexpr char kSpace = '~';   // of a model, where spaces stand between devices
@@ -32,13 +30,6 @@ std::optional<Number> NumberOf(std::string_view digits) {
 }
 
 // What stands before the first `sign`; that and the sign are taken off `text`.
-std::string_view CutAt(std::string_view& text, char sign) {
-  const std::size_t end = text.find(sign);
-  const std::string_view first = text.substr(0, end);
-  text = end == std::string_view::npos ? std::string_view() : text.substr(end + 1);
-  return first;
-}
-
 std::optional<std::vector<std::string>> ParseIds(std::string_view text) {
   std::vector<std::string> ids;
   while (!text.empty()) {

@@ -3,12 +3,13 @@
 
 #include <algorithm>
 
+#include "base/ascii.h"
+
 namespace tidemill {
 namespace {
 
 constexpr std::size_t kPackageBytes = 128;
 
-bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 bool IsSmallOrDigit(char c) { return (c >= 'a' && c <= 'z') || IsDigit(c); }
 
 std::string_view FileName(std::string_view path) {

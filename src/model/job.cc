@@ -6,6 +6,7 @@
 #include <charconv>
 #include <limits>
 
+#include "base/ascii.h"
 #include "base/limits.h"
 
 namespace tidemill {
@@ -13,10 +14,6 @@ namespace {
 
 constexpr std::array<std::string_view, 6> kStateNames = {"draft",    "active",     "paused",
                                                          "finished", "cancelling", "cancelled"};
-
-bool IsLetterOrDigit(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-}
 
 }  // namespace
 

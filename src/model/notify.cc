@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "base/ascii.h"
 #include "base/limits.h"
 
 namespace tidemill {
@@ -16,9 +17,6 @@ constexpr std::uint16_t kPlainPort = 80;
 constexpr std::uint16_t kTlsPort = 443;
 constexpr std::uint16_t kFirstFreePort = 1024;
 
-bool IsLetterOrDigit(char c) {
-  return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-}
 bool IsOfName(char c) { return IsLetterOrDigit(c) || c == '.' || c == '-' || c == '_'; }
 bool IsOfSix(char c) { return IsLetterOrDigit(c) || c == ':' || c == '.'; }
 bool IsOfTarget(char c) { return c > ' ' && c < 127 && c != '#'; }

@@ -4,12 +4,13 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/ascii.h"
+
 namespace tidemill {
 namespace {
 
 using Kind = TemplatePiece::Kind;
 
-bool IsLower(char c) { return c >= 'a' && c <= 'z'; }
 bool IsWordChar(char c) {
   return IsLower(c) || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
 }

@@ -5,6 +5,9 @@
 #include <array>
 #include <utility>
 
+#include "base/ascii.h"
+#include "base/cut.h"
+
 namespace tidemill {
 namespace {
 
@@ -16,20 +19,9 @@ constexpr std::array<std::string_view, 8> kTaken = {
 // With a read-only root it is in memory; what is below it may be a volume.
 constexpr std::string_view kTmp = "/tmp";
 
-bool IsLetterOrDigit(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-}
-
 bool IsControl(char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }
 
 // What comes before the sign, which is taken away with it; all of it if there is none.
-std::string_view CutAt(std::string_view& rest, char sign) {
-  const std::size_t end = rest.find(sign);
-  const std::string_view word = rest.substr(0, end);
-  rest.remove_prefix(end == rest.npos ? rest.size() : end + 1);
-  return word;
-}
-
 }  // namespace
 
 bool IsFolderPath(std::string_view path) {

@@ -19,8 +19,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view kMarksPrefix = "user.tidemill.";
-constexpr std::size_t kMarksBytes = 4096;
+constexpr std::string_view kAttributePrefix = "user.tidemill.";
+constexpr std::size_t kAttributeBytes = 4096;
 
 tl::unexpected<Error> FailErrno(const std::string& doing) {
   const int number = errno;
@@ -35,19 +35,19 @@ tl::unexpected<Error> FailErrno(const std::string& doing) {
 }
 
 ObjectMarks MarksOf(int fd) {
-  std::string names(kMarksBytes, '\0');
+  std::string names(kAttributeBytes, '\0');
   const ssize_t size = flistxattr(fd, names.data(), names.size());
   ObjectMarks marks;
   std::string_view rest(names.data(), size > 0 ? static_cast<std::size_t>(size) : 0);
   while (!rest.empty()) {
     const std::string name(rest.substr(0, rest.find('\0')));
     rest.remove_prefix(std::min(name.size() + 1, rest.size()));
-    if (!name.starts_with(kMarksPrefix)) continue;
-    std::string value(kMarksBytes, '\0');
+    if (!name.starts_with(kAttributePrefix)) continue;
+    std::string value(kAttributeBytes, '\0');
     const ssize_t got = fgetxattr(fd, name.c_str(), value.data(), value.size());
     if (got < 0) continue;
     value.resize(static_cast<std::size_t>(got));
-    marks[name.substr(kMarksPrefix.size())] = std::move(value);
+    marks[name.substr(kAttributePrefix.size())] = std::move(value);
   }
   return marks;
 }
@@ -140,7 +140,7 @@ Result<NewFile> BeginFile(const std::string& path, const ObjectMarks& marks) {
   if (!file.fd) return FailErrno(path);
   fchmod(file.fd.get(), 0644);
   for (const auto& [name, value] : marks) {
-    const std::string full = std::string(kMarksPrefix) + name;
+    const std::string full = std::string(kAttributePrefix) + name;
     if (fsetxattr(file.fd.get(), full.c_str(), value.data(), value.size(), 0) != 0) {
       auto failed = FailErrno("this file system keeps no marks");
       DropFile(file);

@@ -16,10 +16,10 @@ namespace tidemill {
 namespace {
 
 constexpr char kEndpoint[] = "https://storage.googleapis.com";
-constexpr std::int64_t kWholeBytesMost = 16 << 20;
+constexpr std::int64_t kMaxGcsWholeBytes = 16 << 20;
 constexpr std::int64_t kPartBytes = 8 << 20;  // a multiple of 256 KiB, as Google wants it
 
-std::chrono::milliseconds TimeoutFor(std::int64_t bytes) {
+std::chrono::milliseconds GcsTimeout(std::int64_t bytes) {
   return std::chrono::seconds(30) + std::chrono::seconds(bytes / (256 << 10));
 }
 
@@ -139,7 +139,7 @@ void GcsStore::Impl::Prepare(const GcsAsk& ask,
       made.call.body = *std::move(body);
     }
     made.call.timeout =
-        TimeoutFor(static_cast<std::int64_t>(made.call.body.size()) + Download::kPartBytes);
+        GcsTimeout(static_cast<std::int64_t>(made.call.body.size()) + Download::kPartBytes);
     done(std::move(made));
   };
   if (tokens == nullptr) return with_token(std::string());
@@ -307,7 +307,7 @@ void GcsStore::Get(const std::string& key, ObjectRange range, OnPiece on_piece,
 void GcsStore::Put(const std::string& key, ObjectBody body, PutOptions options, Done<void> done) {
   const auto checked = CheckPut(key, options);
   if (!checked) return impl_->Soon([=] { done(tl::unexpected<Error>(checked.error())); });
-  if (body.size_bytes > kWholeBytesMost) {
+  if (body.size_bytes > kMaxGcsWholeBytes) {
     return impl_->PutParts(key, std::move(body), options, std::move(done));
   }
   impl_->PutWhole(key, std::move(body), options, std::move(done));

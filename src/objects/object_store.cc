@@ -9,7 +9,7 @@ namespace tidemill {
 namespace {
 
 constexpr std::size_t kKeyBytes = 1024;
-constexpr std::size_t kMarksBytes = 2048;
+constexpr std::size_t kMaxMarksBytes = 2048;
 
 bool IsUtf8(std::string_view text) {
   std::size_t i = 0;
@@ -67,7 +67,7 @@ Result<void> CheckMarks(const ObjectMarks& marks) {
         std::all_of(value.begin(), value.end(), [](char c) { return c >= ' ' && c < 127; });
     if (!is_name || !is_value) return Fail(Code::kInvalid, "the mark '" + name + "' is malformed");
   }
-  if (bytes > kMarksBytes) return Fail(Code::kInvalid, "the marks are longer than 2 KiB");
+  if (bytes > kMaxMarksBytes) return Fail(Code::kInvalid, "the marks are longer than 2 KiB");
   return {};
 }
 

@@ -10,7 +10,7 @@
 namespace tidemill {
 namespace {
 
-constexpr std::string_view kMarksPrefix = "x-amz-meta-";
+constexpr std::string_view kS3MarksHeader = "x-amz-meta-";
 
 std::optional<std::int64_t> NumberOf(std::string_view text) {
   std::int64_t number = 0;
@@ -155,7 +155,7 @@ Result<ListPage> ParseS3List(std::string_view body) {
 HttpFields PutHeaders(const PutOptions& options) {
   HttpFields headers{{"Content-Type", options.content_type}};
   for (const auto& [name, value] : options.marks) {
-    headers.emplace_back(std::string(kMarksPrefix) + name, value);
+    headers.emplace_back(std::string(kS3MarksHeader) + name, value);
   }
   return headers;
 }

@@ -10,12 +10,12 @@
 namespace tidemill {
 namespace {
 
-constexpr std::string_view kMarksPrefix = "x-amz-meta-";
-constexpr std::int64_t kWholeBytesMost = 16 << 20;
+constexpr std::string_view kS3MarksPrefix = "x-amz-meta-";
+constexpr std::int64_t kMaxS3WholeBytes = 16 << 20;
 constexpr std::chrono::seconds kPresignMost{7 * 24 * 3600};
 
 // A slow line has 256 KiB a second.
-std::chrono::milliseconds TimeoutFor(std::int64_t bytes) {
+std::chrono::milliseconds S3Timeout(std::int64_t bytes) {
   return std::chrono::seconds(30) + std::chrono::seconds(bytes / (256 << 10));
 }
 
@@ -64,7 +64,7 @@ void S3Store::Impl::Prepare(const S3Ask& ask, std::function<void(Result<Patient:
     made.call.target = std::move(signature.target);
     made.call.headers = std::move(signature.headers);
     made.call.timeout =
-        TimeoutFor(static_cast<std::int64_t>(made.call.body.size()) + Download::kPartBytes);
+        S3Timeout(static_cast<std::int64_t>(made.call.body.size()) + Download::kPartBytes);
     done(std::move(made));
   });
 }
@@ -89,7 +89,7 @@ void S3Store::Impl::Head(const std::string& key, Done<ObjectInfo> done) {
   Call({.method = "HEAD", .key = key},
        [key, done = std::move(done)](const Result<HttpResponse>& got) {
          if (!got) return done(tl::unexpected<Error>(got.error()));
-         done(InfoOf(key, *got, kMarksPrefix));
+         done(InfoOf(key, *got, kS3MarksPrefix));
        });
 }
 
@@ -99,7 +99,7 @@ void S3Store::Impl::FetchPart(const std::string& key, std::int64_t offset, std::
   if (!tag.empty()) ask.headers.emplace_back("If-Match", tag);
   Call(std::move(ask), [this, key, offset, done = std::move(done)](Result<HttpResponse> got) {
     if (got) {
-      auto info = InfoOf(key, *got, kMarksPrefix);
+      auto info = InfoOf(key, *got, kS3MarksPrefix);
       if (!info) return done(tl::unexpected<Error>(info.error()));
       return done(ObjectPart{std::move(got->body), *std::move(info)});
     }
@@ -157,7 +157,7 @@ void S3Store::Get(const std::string& key, ObjectRange range, OnPiece on_piece,
 void S3Store::Put(const std::string& key, ObjectBody body, PutOptions options, Done<void> done) {
   const auto checked = CheckPut(key, options);
   if (!checked) return impl_->Soon([=] { done(tl::unexpected<Error>(checked.error())); });
-  if (body.size_bytes > kWholeBytesMost) {
+  if (body.size_bytes > kMaxS3WholeBytes) {
     return UploadParts(*impl_, key, std::move(body), std::move(options), std::move(done));
   }
   S3Ask ask{.method = "PUT", .key = key, .headers = PutHeaders(options)};

@@ -10,7 +10,7 @@
 namespace tidemill {
 namespace {
 
-constexpr std::int64_t kMillion = 1'000'000;
+constexpr std::int64_t kPerMillion = 1'000'000;
 
 // A pool's own name is its label `pool`, unless it has another one of that name.
 bool HasLabels(const PlanPool& pool, const Labels& asked) {
@@ -91,10 +91,10 @@ PoolBar PoolBarOf(const SnapshotIndex& index, std::size_t number, std::optional<
 }
 
 std::int64_t MachinePpm(const Resources& shape, const Resources& need) {
-  if (WantsWholeMachine(need)) return kMillion;
+  if (WantsWholeMachine(need)) return kPerMillion;
   std::int64_t most = 0;
   const auto of = [&most](std::int64_t asked, std::int64_t has) {
-    if (asked > 0) most = std::max(most, has > 0 ? MulDiv(asked, kMillion, has) : kMillion);
+    if (asked > 0) most = std::max(most, has > 0 ? MulDiv(asked, kPerMillion, has) : kPerMillion);
   };
   of(need.millicpus, shape.millicpus);
   of(need.memory_bytes, shape.memory_bytes);
@@ -102,7 +102,7 @@ std::int64_t MachinePpm(const Resources& shape, const Resources& need) {
     const auto found = shape.devices.find(kind);
     of(asked.count, found == shape.devices.end() ? 0 : found->second.count);
   }
-  return std::min(most, kMillion);
+  return std::min(most, kPerMillion);
 }
 
 SlotCost SlotCostOf(const SnapshotIndex& index, std::size_t number, std::size_t pool) {
@@ -110,7 +110,7 @@ SlotCost SlotCostOf(const SnapshotIndex& index, std::size_t number, std::size_t 
   const Resources* shape = index.Shape(pool);
   SlotCost cost;
   cost.machine_ppm = shape == nullptr ? 0 : MachinePpm(*shape, job.need);
-  cost.an_hour = {MulDiv(index.snapshot().pools[pool].price.micros, cost.machine_ppm, kMillion)};
+  cost.an_hour = {MulDiv(index.snapshot().pools[pool].price.micros, cost.machine_ppm, kPerMillion)};
   Duration window = kBudgetWindow;
   if (job.times) window += job.times->mean + job.times->spread;
   cost.committed = CostOf(cost.an_hour, window);

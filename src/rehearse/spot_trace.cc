@@ -5,6 +5,8 @@
 #include <cmath>
 #include <optional>
 
+#include "base/cut.h"
+
 namespace tidemill {
 namespace {
 
@@ -20,21 +22,14 @@ std::optional<T> ParseWhole(std::string_view text) {
   return value;
 }
 
-std::string_view TakeUntil(std::string_view& text, char mark) {
-  const std::size_t end = text.find(mark);
-  const std::string_view taken = text.substr(0, end);
-  text = end == text.npos ? std::string_view() : text.substr(end + 1);
-  return taken;
-}
-
 std::optional<SpotLoss> ParseLoss(std::string_view line, bool has_pool) {
-  const auto seconds = ParseWhole<double>(TakeUntil(line, ','));
-  const auto machines = ParseWhole<std::int64_t>(TakeUntil(line, ','));
-  if (!seconds || !(*seconds >= 0 && *seconds <= kMostSeconds) || !machines || *machines < 1) {
+  const auto at_s = ParseWhole<double>(CutAt(line, ','));
+  const auto machines = ParseWhole<std::int64_t>(CutAt(line, ','));
+  if (!at_s || !(*at_s >= 0 && *at_s <= kMostSeconds) || !machines || *machines < 1) {
     return std::nullopt;
   }
   if (!has_pool && !line.empty()) return std::nullopt;
-  return SpotLoss{Duration(std::llround(*seconds * 1e6)), *machines, std::string(line)};
+  return SpotLoss{Duration(std::llround(*at_s * 1e6)), *machines, std::string(line)};
 }
 
 }  // namespace
@@ -43,7 +38,7 @@ Result<std::vector<SpotLoss>> ParseSpotTrace(std::string_view text) {
   std::vector<SpotLoss> losses;
   bool has_pool = false;
   for (int number = 1; !text.empty(); ++number) {
-    std::string_view line = TakeUntil(text, '\n');
+    std::string_view line = CutAt(text, '\n');
     if (line.ends_with('\r')) line.remove_suffix(1);
     if (number == 1) {
       has_pool = line == kPoolHeader;

@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <optional>
 
+#include "base/ascii.h"
+
 namespace tidemill {
 namespace {
 
@@ -19,10 +21,8 @@ constexpr std::array<std::string_view, 9> kTelling = {"errno",  "error", "http",
 // An item's text that is shorter is found everywhere.
 constexpr std::size_t kItemLeast = 3;
 // Stands for the item's text until the line is made; clean text has none.
-constexpr char kItem = '\x01';
+constexpr char kItemMark = '\x01';
 
-bool IsDigit(char c) { return c >= '0' && c <= '9'; }
-bool IsLetter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 bool IsWord(char c) { return IsDigit(c) || IsLetter(c) || c == '_'; }
 bool IsHex(char c) { return IsDigit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F'); }
 char Lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
@@ -70,7 +70,7 @@ void MarkItem(std::string& text, std::string_view what) {
       at += what.size();
       continue;
     }
-    text.replace(at++, what.size(), 1, kItem);
+    text.replace(at++, what.size(), 1, kItemMark);
   }
 }
 
@@ -249,7 +249,7 @@ class Maker {
         last_word_.clear();
         continue;
       }
-      if (word[i] == kItem) {
+      if (word[i] == kItemMark) {
         out_ += "{item}";
         ++i;
         continue;

@@ -15,8 +15,8 @@
 namespace tidemill {
 namespace {
 
-constexpr std::string_view kMagic = "tmob";
-constexpr std::uint64_t kVersion = 1;
+constexpr std::string_view kBlockMagic = "tmob";
+constexpr std::uint64_t kBlockVersion = 1;
 // Agents pack small blocks, often. Of 40 rows, level 1 takes twice the time for the same bytes; of
 // a chunk's, to save one byte in twenty.
 constexpr int kLevel = -1;
@@ -57,8 +57,8 @@ class BlockWriter {
   explicit BlockWriter(std::span<const Outcome> rows) : rows_(rows) {
     out_.reserve(64 + rows.size() * 24);
     data_.reserve(64 + rows.size() * 5);
-    out_ += kMagic;
-    PutVarint(out_, kVersion);
+    out_ += kBlockMagic;
+    PutVarint(out_, kBlockVersion);
     PutVarint(out_, rows.size());
   }
 
@@ -164,9 +164,10 @@ class BlockReader {
 
  private:
   Result<void> ReadHead() {
-    if (reader_.Take(kMagic.size()) != kMagic) return Fail(Code::kInvalid, "not a column block");
+    if (reader_.Take(kBlockMagic.size()) != kBlockMagic)
+      return Fail(Code::kInvalid, "not a column block");
     const std::uint64_t version = reader_.Varint();
-    if (reader_.ok() && version != kVersion) {
+    if (reader_.ok() && version != kBlockVersion) {
       return Fail(Code::kInvalid,
                   "a block of version " + std::to_string(version) + ", only 1 is known");
     }

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/ascii.h"
 #include "report/alike.h"
 
 namespace tidemill {
@@ -16,12 +17,11 @@ namespace {
 using Lines = std::vector<std::string_view>;
 constexpr std::size_t kNone = std::string_view::npos;
 
-struct Found {
+struct FoundError {
   std::size_t line = 0;  // where it begins: of two errors the later one counts
   ErrorLine error;
 };
 
-bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 bool IsSpace(char c) { return c == ' ' || c == '\t'; }
 bool Has(std::string_view text, std::string_view part) { return text.find(part) != kNone; }
 bool IsIndented(std::string_view line) { return !line.empty() && IsSpace(line.front()); }
@@ -125,13 +125,13 @@ std::string PythonPlace(const Lines& lines, std::size_t last) {
   return place;
 }
 
-std::optional<Found> Python(const Lines& lines) {
+std::optional<FoundError> Python(const Lines& lines) {
   const std::size_t frame = FindLast(lines, IsPythonFrame);
   if (frame == kNone) return std::nullopt;
   std::size_t at = frame + 1;
   while (at < lines.size() && (lines[at].empty() || IsIndented(lines[at]))) ++at;
   if (at == lines.size()) return std::nullopt;
-  return Found{at, {std::string(WithoutPackage(lines[at])), PythonPlace(lines, frame)}};
+  return FoundError{at, {std::string(WithoutPackage(lines[at])), PythonPlace(lines, frame)}};
 }
 
 // --- Java, .NET and Node: a line, and frames that begin with 'at' ---
@@ -163,7 +163,7 @@ std::string_view AtHead(std::string_view line) {
   return WithoutPackage(line);
 }
 
-std::optional<Found> AtFrames(const Lines& lines) {
+std::optional<FoundError> AtFrames(const Lines& lines) {
   std::size_t frame = FindLast(lines, IsAtFrame);
   if (frame == kNone) return std::nullopt;
   while (frame > 0 && IsAtFrame(lines[frame - 1])) --frame;
@@ -181,17 +181,17 @@ std::optional<Found> AtFrames(const Lines& lines) {
     --head;
   }
   if (head == 0 || lines[head - 1] == "stack backtrace:") return std::nullopt;  // that is Rust's
-  return Found{head - 1, {std::string(AtHead(lines[head - 1])), place}};
+  return FoundError{head - 1, {std::string(AtHead(lines[head - 1])), place}};
 }
 
 // --- Go ---
 
-std::optional<Found> Go(const Lines& lines) {
+std::optional<FoundError> Go(const Lines& lines) {
   const std::size_t head = FindLast(lines, [](std::string_view line) {
     return line.starts_with("panic: ") || line.starts_with("fatal error: ");
   });
   if (head == kNone) return std::nullopt;
-  Found found{head, {std::string(lines[head]), ""}};
+  FoundError found{head, {std::string(lines[head]), ""}};
   bool in_stack = false;
   for (std::size_t i = head + 1; i < lines.size(); ++i) {
     if (lines[i].starts_with("goroutine ")) in_stack = true;
@@ -206,7 +206,7 @@ std::optional<Found> Go(const Lines& lines) {
 
 // "thread 'main' panicked at src/main.rs:4:5:" and the message in the next line; before Rust 1.73
 // "thread 'main' panicked at 'message', src/main.rs:4:5".
-std::optional<Found> Rust(const Lines& lines) {
+std::optional<FoundError> Rust(const Lines& lines) {
   constexpr std::string_view kAt = " panicked at ";
   const std::size_t head = FindLast(
       lines, [&](std::string_view line) { return line.starts_with("thread '") && Has(line, kAt); });
@@ -225,12 +225,12 @@ std::optional<Found> Rust(const Lines& lines) {
   const std::string_view where = at == 0 ? rest : rest.substr(std::min(at + 3, rest.size()));
   const std::size_t colon = where.find(':');
   if (colon != kNone) place = PlaceText(where.substr(0, colon), Digits(where.substr(colon + 1)));
-  return Found{head, {std::move(text), std::move(place)}};
+  return FoundError{head, {std::move(text), std::move(place)}};
 }
 
 // --- C++ ---
 
-std::optional<Found> Cpp(const Lines& lines) {
+std::optional<FoundError> Cpp(const Lines& lines) {
   constexpr std::string_view kHead = "terminate called after throwing an instance of '";
   const std::size_t head =
       FindLast(lines, [&](std::string_view line) { return line.starts_with(kHead); });
@@ -240,18 +240,18 @@ std::optional<Found> Cpp(const Lines& lines) {
     std::string_view what = Trim(lines[head + 1]);
     if (Drop(what, "what():")) text.append(": ").append(Trim(what));
   }
-  return Found{head, {std::move(text), ""}};
+  return FoundError{head, {std::move(text), ""}};
 }
 
-std::optional<Found> Sanitizer(const Lines& lines) {
+std::optional<FoundError> Sanitizer(const Lines& lines) {
   const std::size_t head =
       FindLast(lines, [](std::string_view line) { return Has(line, "Sanitizer: "); });
   if (head == kNone) return std::nullopt;
   std::string_view text = lines[head];
-  if (Drop(text, "SUMMARY: ")) return Found{head, {std::string(text), ""}};
+  if (Drop(text, "SUMMARY: ")) return FoundError{head, {std::string(text), ""}};
   if (const std::size_t at = text.find("ERROR: "); at != kNone) text.remove_prefix(at + 7);
   text = text.substr(0, text.find(" on "));
-  Found found{head, {std::string(text), ""}};
+  FoundError found{head, {std::string(text), ""}};
   for (std::size_t i = head + 1; i < lines.size() && found.error.place.empty(); ++i) {
     if (Trim(lines[i]).starts_with("#")) found.error.place = PlaceIn(lines[i]);
   }
@@ -320,9 +320,9 @@ ErrorLine AnyLine(const Lines& lines) {
 
 ErrorLine FindErrorLine(std::string_view text) {
   const Lines lines = SplitLines(text);
-  std::optional<Found> last;
+  std::optional<FoundError> last;
   for (const auto form : {Python, AtFrames, Go, Rust, Cpp, Sanitizer}) {
-    std::optional<Found> found = form(lines);
+    std::optional<FoundError> found = form(lines);
     if (found && !Trim(found->error.text).empty() && (!last || found->line > last->line)) {
       last = std::move(found);
     }

@@ -12,8 +12,8 @@
 namespace tidemill {
 namespace {
 
-constexpr std::string_view kMagic = "tmsu";
-constexpr std::uint64_t kVersion = 2;
+constexpr std::string_view kSummaryMagic = "tmsu";
+constexpr std::uint64_t kSummaryVersion = 2;
 // Three full histograms with the longest numbers are 18 kB.
 constexpr std::size_t kSummaryBytes = 24 * 1024;
 // No job has as many attempts; and millions of such numbers can be added without overflow.
@@ -76,9 +76,9 @@ class SummaryReader {
   void Expect(bool good) { good_ = good_ && good; }
 
   bool Head() {
-    Expect(reader_.Take(kMagic.size()) == kMagic);
+    Expect(reader_.Take(kSummaryMagic.size()) == kSummaryMagic);
     version_ = reader_.Varint();
-    Expect(version_ >= 1 && version_ <= kVersion);
+    Expect(version_ >= 1 && version_ <= kSummaryVersion);
     return ok();
   }
   std::uint64_t version() const { return version_; }
@@ -250,8 +250,8 @@ void Summary::Merge(const Summary& other) {
 std::string Summary::Encode() const {
   std::string out;
   out.reserve(1024);
-  out += kMagic;
-  PutVarint(out, kVersion);
+  out += kSummaryMagic;
+  PutVarint(out, kSummaryVersion);
   PutVarint(out, kCauses);
   for (const std::int64_t count : attempts) PutVarint(out, count);
   for (const std::int64_t count : outcomes) PutVarint(out, count);

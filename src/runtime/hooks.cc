@@ -12,7 +12,7 @@
 namespace tidemill {
 namespace {
 
-constexpr std::size_t kConfigBytes = 8 * 1024 * 1024;
+constexpr std::size_t kHookConfigBytes = 8 * 1024 * 1024;
 constexpr char kLoaderConfig[] = "/etc/ld.so.conf.d/00-tidemill.conf";
 // On Ubuntu the other one is a script, which a container may have no shell for.
 constexpr const char* kLdconfigs[] = {"/sbin/ldconfig.real", "/usr/sbin/ldconfig.real",
@@ -31,7 +31,7 @@ Result<std::string> RootOfState(std::string_view state) {
   const auto bundle = ParseOciStateBundle(state);
   if (!bundle) return While("the container's state", bundle.error());
   const std::string path = *bundle + "/config.json";
-  TIDEMILL_TRY(const std::string config, ReadWhole(path, kConfigBytes));
+  TIDEMILL_TRY(const std::string config, ReadWhole(path, kHookConfigBytes));
   const auto root = ParseOciRoot(config);
   if (!root) return While(path, root.error());
   return (std::filesystem::path(*bundle) / *root).string();

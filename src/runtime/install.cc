@@ -15,7 +15,7 @@ namespace tidemill {
 namespace {
 
 // They are written by hand, or by a tool that is no longer than that.
-constexpr std::size_t kConfigBytes = 1024 * 1024;
+constexpr std::size_t kEngineConfigBytes = 1024 * 1024;
 constexpr std::size_t kNameBytes = 64;
 
 constexpr std::string_view kBegin = ": begin; removed by 'tidemill-runtime uninstall'";
@@ -80,7 +80,7 @@ std::string CrioFile(const Installation& installation) {
 
 // Empty if there is none.
 Result<std::string> ReadConfig(const std::string& path) {
-  auto text = ReadWhole(path, kConfigBytes);
+  auto text = ReadWhole(path, kEngineConfigBytes);
   if (!text && text.error().code == Code::kNotFound) return std::string();
   return text;
 }

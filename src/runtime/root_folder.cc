@@ -70,7 +70,7 @@ Result<Place> PlaceOf(const RootFolder& root, std::string_view path) {
   return Place{std::move(fd), names.back()};
 }
 
-bool WriteAll(int fd, std::string_view text) {
+bool WriteWhole(int fd, std::string_view text) {
   while (!text.empty()) {
     const ssize_t wrote = write(fd, text.data(), text.size());
     if (wrote < 0 && errno == EINTR) continue;
@@ -115,7 +115,7 @@ Result<void> RootFolder::Write(std::string_view path, std::string_view content) 
   }
   const Fd file(openat(place.folder.get(), place.name.c_str(),
                        O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644));
-  if (!file || !WriteAll(file.get(), content)) return Trouble(path, errno);
+  if (!file || !WriteWhole(file.get(), content)) return Trouble(path, errno);
   return {};
 }
 

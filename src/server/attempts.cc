@@ -14,13 +14,14 @@ namespace tidemill {
 namespace {
 
 // Of a page; one row has at most 64 KiB of item and 4 KiB of result.
-constexpr std::size_t kPageBytes = 4 << 20;
+constexpr std::size_t kAttemptsPageBytes = 4 << 20;
 // Chunks without any attempt are passed over by the thousand; those with some are unpacked.
-constexpr int kHistoriesAtOnce = 64;
+constexpr int kAttemptHistoriesAtOnce = 64;
 
-class PageMaker {
+class AttemptPageMaker {
  public:
-  PageMaker(Store& store, const AttemptsRequest& request) : store_(store), request_(request) {}
+  AttemptPageMaker(Store& store, const AttemptsRequest& request)
+      : store_(store), request_(request) {}
 
   Result<OutcomePage> Make() {
     TIDEMILL_TRY_VOID(store_.FindJob(request_.job));
@@ -32,7 +33,7 @@ class PageMaker {
  private:
   // False when the page is full.
   Result<bool> Add(const Chunk& chunk) {
-    if (histories_++ == kHistoriesAtOnce) {
+    if (histories_++ == kAttemptHistoriesAtOnce) {
       page_.next = OutcomePlace{.chunk = chunk.key.chunk};
       return false;
     }
@@ -45,7 +46,7 @@ class PageMaker {
     for (BelievedRows::Row& row : rows) {
       if (IsPassed(chunk, row.outcome)) continue;
       const bool full =
-          static_cast<int>(page_.rows.size()) >= request_.limit || bytes_ >= kPageBytes;
+          static_cast<int>(page_.rows.size()) >= request_.limit || bytes_ >= kAttemptsPageBytes;
       // An attempt that was interrupted has the number of the next one: they stay together.
       if (full && !IsLast(row.outcome)) {
         page_.next = PlaceBefore(chunk);
@@ -103,7 +104,7 @@ class PageMaker {
 }  // namespace
 
 Result<OutcomePage> ListAttempts(Store& store, const AttemptsRequest& request) {
-  return PageMaker(store, request).Make();
+  return AttemptPageMaker(store, request).Make();
 }
 
 }  // namespace tidemill

@@ -13,13 +13,13 @@ namespace tidemill {
 namespace {
 
 // Text of one page of items; a page that would have more ends early.
-constexpr std::size_t kPageBytes = 1 << 20;
+constexpr std::size_t kItemsPageBytes = 1 << 20;
 // Chunks whose outcomes are unpacked for one page: each has up to some megabytes of them.
-constexpr int kHistoriesAtOnce = 16;
+constexpr int kItemHistoriesAtOnce = 16;
 
-class PageMaker {
+class ItemPageMaker {
  public:
-  PageMaker(Store& store, const ItemsRequest& request) : store_(store), request_(request) {}
+  ItemPageMaker(Store& store, const ItemsRequest& request) : store_(store), request_(request) {}
 
   Result<ItemPage> Make() {
     TIDEMILL_TRY_VOID(ForEachChunk(
@@ -37,9 +37,9 @@ class PageMaker {
     texts_.reset();
     outcomes_.reset();
     for (int i = wanted.FindFrom(from); i >= 0; i = wanted.FindFrom(i + 1)) {
-      const bool no_history = request_.outcomes && !outcomes_ && histories_ == kHistoriesAtOnce;
+      const bool no_history = request_.outcomes && !outcomes_ && histories_ == kItemHistoriesAtOnce;
       const bool full = static_cast<int>(page_.items.size()) == request_.limit;
-      if (full || bytes_ >= kPageBytes || no_history) {
+      if (full || bytes_ >= kItemsPageBytes || no_history) {
         page_.next = ItemPlace{chunk.key.chunk, i};
         return false;
       }
@@ -93,7 +93,7 @@ class PageMaker {
 }  // namespace
 
 Result<ItemPage> ListItems(Store& store, const ItemsRequest& request) {
-  return PageMaker(store, request).Make();
+  return ItemPageMaker(store, request).Make();
 }
 
 }  // namespace tidemill

@@ -28,7 +28,7 @@ constexpr std::int64_t kMostLife = 10LL * 365 * 24 * 3600;
 constexpr std::int64_t kApiLife = 90LL * 24 * 3600;
 constexpr std::int64_t kJoinLife = 15LL * 60;
 constexpr std::int64_t kMostUses = 1'000'000;
-constexpr std::size_t kMostToken = 200;
+constexpr std::size_t kApiTokenBytes = 200;
 
 std::string ProjectText(const std::string& project) {
   return project.empty() ? std::string(kAllProjects) : project;
@@ -53,7 +53,7 @@ Result<std::string> ReadText(const Fields& fields, std::string_view name) {
   return std::string(text);
 }
 
-Result<std::int64_t> ReadTime(const Fields& fields, std::string_view name) {
+Result<std::int64_t> ReadMilliseconds(const Fields& fields, std::string_view name) {
   return fields.Int(name, {.absent = 0});
 }
 
@@ -74,10 +74,10 @@ Result<Token> ReadToken(const Fields& fields) {
     token.uses_left = static_cast<std::int32_t>(left);
   }
   TIDEMILL_TRY(token.made_by, ReadText(fields, "made_by"));
-  TIDEMILL_TRY(token.created_ms, ReadTime(fields, "created_ms"));
-  TIDEMILL_TRY(token.expires_ms, ReadTime(fields, "expires_ms"));
-  TIDEMILL_TRY(token.used_ms, ReadTime(fields, "used_ms"));
-  TIDEMILL_TRY(token.revoked_ms, ReadTime(fields, "revoked_ms"));
+  TIDEMILL_TRY(token.created_ms, ReadMilliseconds(fields, "created_ms"));
+  TIDEMILL_TRY(token.expires_ms, ReadMilliseconds(fields, "expires_ms"));
+  TIDEMILL_TRY(token.used_ms, ReadMilliseconds(fields, "used_ms"));
+  TIDEMILL_TRY(token.revoked_ms, ReadMilliseconds(fields, "revoked_ms"));
   return token;
 }
 
@@ -218,7 +218,7 @@ Result<MadeToken> ParseMadeToken(std::string_view body) {
   const json::Path path = fields.In("token");
   TIDEMILL_TRY(const Fields inner, Fields::Of(*token, path));
   TIDEMILL_TRY(made.token, ReadToken(inner));
-  TIDEMILL_TRY(made.secret, fields.Text("secret", {.most_bytes = kMostToken}));
+  TIDEMILL_TRY(made.secret, fields.Text("secret", {.most_bytes = kApiTokenBytes}));
   return made;
 }
 
@@ -235,7 +235,7 @@ Result<std::string> ParseLogin(std::string_view body) {
   TIDEMILL_TRY(const Value value, json::Parse(body));
   TIDEMILL_TRY(const Fields fields, Fields::Of(value, {}));
   TIDEMILL_TRY_VOID(fields.Only({"token"}));
-  TIDEMILL_TRY(const std::string_view token, fields.Text("token", {.most_bytes = kMostToken}));
+  TIDEMILL_TRY(const std::string_view token, fields.Text("token", {.most_bytes = kApiTokenBytes}));
   return std::string(token);
 }
 
@@ -303,7 +303,7 @@ Result<Page<Project>> ParseProjects(std::string_view body) {
   return ParsePage<Project>(body, "projects", [](const Fields& fields) -> Result<Project> {
     Project project;
     TIDEMILL_TRY(project.name, json::ReadNoun(fields, "name"));
-    TIDEMILL_TRY(project.created_ms, ReadTime(fields, "created_ms"));
+    TIDEMILL_TRY(project.created_ms, ReadMilliseconds(fields, "created_ms"));
     if (const Value* limits = fields.Find("limits")) {
       const json::Path path = fields.In("limits");
       TIDEMILL_TRY(const Fields inner, Fields::Of(*limits, path));
@@ -360,7 +360,7 @@ Result<std::vector<SecretInfo>> ParseSecrets(std::string_view body) {
       ParsePage<SecretInfo>(body, "secrets", [](const Fields& fields) -> Result<SecretInfo> {
         SecretInfo secret;
         TIDEMILL_TRY(secret.name, json::ReadNoun(fields, "name"));
-        TIDEMILL_TRY(secret.updated_ms, ReadTime(fields, "updated_ms"));
+        TIDEMILL_TRY(secret.updated_ms, ReadMilliseconds(fields, "updated_ms"));
         TIDEMILL_TRY(secret.updated_by, ReadText(fields, "updated_by"));
         return secret;
       });
@@ -390,8 +390,8 @@ std::string FormatAudit(const std::vector<AuditRow>& rows, bool more) {
 Result<Page<AuditRow>> ParseAudit(std::string_view body) {
   return ParsePage<AuditRow>(body, "audit", [](const Fields& fields) -> Result<AuditRow> {
     AuditRow row;
-    TIDEMILL_TRY(row.id, ReadTime(fields, "id"));
-    TIDEMILL_TRY(row.at_ms, ReadTime(fields, "at_ms"));
+    TIDEMILL_TRY(row.id, ReadMilliseconds(fields, "id"));
+    TIDEMILL_TRY(row.at_ms, ReadMilliseconds(fields, "at_ms"));
     TIDEMILL_TRY(row.project, ReadText(fields, "project"));
     TIDEMILL_TRY(row.who, ReadText(fields, "who"));
     TIDEMILL_TRY(row.token, ReadText(fields, "token"));

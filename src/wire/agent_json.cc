@@ -21,15 +21,14 @@ using json::Fields;
 using json::Path;
 using json::Value;
 
-constexpr std::int64_t kMostInt32 = std::numeric_limits<std::int32_t>::max();
 // Jobs that one agent has run items of since its last sync.
 constexpr std::size_t kMostMeasured = 256;
-constexpr std::size_t kMostToken = 100;
+constexpr std::size_t kJoinTokenBytes = 100;
 constexpr std::int64_t kMostRunMs = std::int64_t{1} << 50;
 // One item of kMostRunMs.
 constexpr double kMostSquares = 1e-6 * static_cast<double>(kMostRunMs) * kMostRunMs;
 // Of one agent. It holds no more leases than kLeasesPerSession, but may be told of other jobs.
-constexpr std::size_t kMostJobs = 1000;
+constexpr std::size_t kMaxAgentJobs = 1000;
 // No server knows of more.
 constexpr std::size_t kMostStreams = 256;
 
@@ -63,8 +62,8 @@ void AppendIds(std::string& out, std::string_view field, const std::vector<Lease
              [&](const LeaseId& id) { out.append("\"").append(ToString(id)).append("\""); });
 }
 
-Result<std::vector<LeaseId>> ReadIds(const Fields& fields, std::string_view name,
-                                     std::size_t most) {
+Result<std::vector<LeaseId>> ReadLeaseIds(const Fields& fields, std::string_view name,
+                                          std::size_t most) {
   std::vector<LeaseId> ids;
   TIDEMILL_TRY(const Value* array, fields.Array(name, most));
   if (array == nullptr) return ids;
@@ -89,7 +88,7 @@ void AppendJobs(std::string& out, std::string_view field, const std::vector<JobI
 
 Result<std::vector<JobId>> ReadJobs(const Fields& fields, std::string_view name) {
   std::vector<JobId> jobs;
-  TIDEMILL_TRY(const Value* array, fields.Array(name, kMostJobs));
+  TIDEMILL_TRY(const Value* array, fields.Array(name, kMaxAgentJobs));
   if (array == nullptr) return jobs;
   for (const Value& job : *array) {
     TIDEMILL_TRY(const std::int64_t number, json::IntOf(job, fields.In(name), {.least = 1}));
@@ -213,7 +212,8 @@ Result<JoinRequest> ParseJoinRequest(std::string_view body) {
   TIDEMILL_TRY(const Value value, json::Parse(body));
   TIDEMILL_TRY(const Fields fields, Fields::Of(value, {}));
   // First of all: the fields of another version may mean something else.
-  TIDEMILL_TRY(const std::int64_t version, fields.Int("version", {.least = 0, .most = kMostInt32}));
+  TIDEMILL_TRY(const std::int64_t version,
+               fields.Int("version", {.least = 0, .most = json::kMaxInt32}));
   if (version != kAgentVersion) {
     return json::Wrong(fields.In("version"), std::to_string(version) +
                                                  " is not served here; this server serves " +
@@ -261,7 +261,7 @@ Result<Joined> ParseJoinAnswer(std::string_view body) {
   TIDEMILL_TRY(const std::int64_t life, fields.Int("session_ms", {.least = 1}));
   answer.heartbeat = std::chrono::milliseconds(heartbeat);
   answer.life = std::chrono::milliseconds(life);
-  TIDEMILL_TRY(answer.token, fields.Text("token", {.most_bytes = kMostToken}));
+  TIDEMILL_TRY(answer.token, fields.Text("token", {.most_bytes = kJoinTokenBytes}));
   TIDEMILL_TRY(answer.policy, json::ReadPolicy(fields, "policy"));
   TIDEMILL_TRY(answer.log_bytes, fields.Int("log_bytes", {.absent = 0}));
   TIDEMILL_TRY(answer.machine,
@@ -307,7 +307,7 @@ Result<SyncRequest> ParseSyncRequest(std::string_view body) {
   SyncRequest request;
   TIDEMILL_TRY(request.session, fields.Id<SessionId>("session"));
   TIDEMILL_TRY(request.free, json::ReadResources(fields, "free"));
-  TIDEMILL_TRY(request.known, ReadIds(fields, "leases", limits::kLeasesPerSession));
+  TIDEMILL_TRY(request.known, ReadLeaseIds(fields, "leases", limits::kLeasesPerSession));
   TIDEMILL_TRY_VOID(json::ReadEach(fields, "settlements", limits::kSettlementsPerSync,
                                    [&](const Fields& element) -> Result<void> {
                                      TIDEMILL_TRY(Settlement read, json::ReadSettlement(element));
@@ -364,12 +364,12 @@ Result<SyncResult> ParseSyncResult(std::string_view body, SessionId session) {
                                      result.grants.push_back(std::move(read));
                                      return {};
                                    }));
-  TIDEMILL_TRY(result.gone, ReadIds(fields, "gone", limits::kLeasesPerSession));
+  TIDEMILL_TRY(result.gone, ReadLeaseIds(fields, "gone", limits::kLeasesPerSession));
   TIDEMILL_TRY_VOID(json::ReadEach(
       fields, "refused", limits::kSettlementsPerSync, [&](const Fields& element) -> Result<void> {
         Refusal& read = result.refused.emplace_back();
         TIDEMILL_TRY(read.lease, element.Id<LeaseId>("lease"));
-        TIDEMILL_TRY(const std::int64_t seq, element.Int("seq", {.most = kMostInt32}));
+        TIDEMILL_TRY(const std::int64_t seq, element.Int("seq", {.most = json::kMaxInt32}));
         read.seq = static_cast<std::int32_t>(seq);
         TIDEMILL_TRY(read.reason, element.Text("reason", {.most_bytes = kMostReason}));
         return {};
@@ -383,7 +383,7 @@ Result<SyncResult> ParseSyncResult(std::string_view body, SessionId session) {
         result.streams.push_back(std::move(read));
         return {};
       }));
-  TIDEMILL_TRY(result.token, fields.Text("token", {.most_bytes = kMostToken, .absent = ""}));
+  TIDEMILL_TRY(result.token, fields.Text("token", {.most_bytes = kJoinTokenBytes, .absent = ""}));
   return result;
 }
 

@@ -16,20 +16,21 @@ constexpr std::size_t kMostSecurityGroups = 16;
 constexpr std::size_t kMostTags = 40;
 constexpr std::size_t kTagKeyBytes = 128;
 constexpr std::size_t kTagValueBytes = 256;
-constexpr std::size_t kIdBytes = 128;
+constexpr std::size_t kAwsIdBytes = 128;
 constexpr std::size_t kArnBytes = 512;
-constexpr std::size_t kUserDataBytes = 16 << 10;
-constexpr std::int64_t kMostDiskGb = 65'536;
+constexpr std::size_t kAwsUserDataBytes = 16 << 10;
+constexpr std::int64_t kMaxAwsDiskGb = 65'536;
 
 bool IsOfTagKey(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
          std::string_view("+-=.,_:@").find(c) != std::string_view::npos;
 }
 
-Result<std::vector<std::string>> ReadIds(const json::Fields& fields, std::string_view name,
-                                         std::size_t most) {
+Result<std::vector<std::string>> ReadAwsIds(const json::Fields& fields, std::string_view name,
+                                            std::size_t most) {
   const auto is_id = [](const std::string& id) {
-    return !id.empty() && id.size() <= kIdBytes && id.find_first_of(" ,\n\t") == std::string::npos;
+    return !id.empty() && id.size() <= kAwsIdBytes &&
+           id.find_first_of(" ,\n\t") == std::string::npos;
   };
   return json::ReadStrings(fields, name, most, is_id, "must be words, each its own");
 }
@@ -40,7 +41,7 @@ Result<std::map<std::string, std::string>> ReadImages(const json::Fields& fields
   const json::Value* const value = fields.Find("image");
   if (value == nullptr) return images;
   if (!value->is_object()) {
-    TIDEMILL_TRY(images[""], fields.Text("image", {.most_bytes = kIdBytes}));
+    TIDEMILL_TRY(images[""], fields.Text("image", {.most_bytes = kAwsIdBytes}));
     return images;
   }
   const json::Path path = fields.In("image");
@@ -48,7 +49,7 @@ Result<std::map<std::string, std::string>> ReadImages(const json::Fields& fields
   if (value->size() > kMostTypes) return json::Wrong(path, "has too many");
   for (const auto& entry : value->items()) {
     if (entry.key().empty()) return json::Wrong(path, "a type or an architecture is empty");
-    TIDEMILL_TRY(images[entry.key()], by_type.Text(entry.key(), {.most_bytes = kIdBytes}));
+    TIDEMILL_TRY(images[entry.key()], by_type.Text(entry.key(), {.most_bytes = kAwsIdBytes}));
   }
   return images;
 }
@@ -77,12 +78,12 @@ Result<std::map<std::string, std::string>> ReadTags(const json::Fields& fields) 
 }
 
 // Has lines, unlike other texts.
-Result<std::string> ReadUserData(const json::Fields& fields) {
+Result<std::string> ReadAwsUserData(const json::Fields& fields) {
   const json::Value* const value = fields.Find("user_data");
   if (value == nullptr) return std::string();
   if (!value->is_string()) return json::Wrong(fields.In("user_data"), "must be a string");
   const auto& text = value->get_ref<const std::string&>();
-  if (text.size() > kUserDataBytes) {
+  if (text.size() > kAwsUserDataBytes) {
     return json::Wrong(fields.In("user_data"), "is longer than 16384 bytes");
   }
   return text;
@@ -98,21 +99,21 @@ Result<AwsPool> ParseAwsPool(std::string_view text) {
   TIDEMILL_TRY_VOID(
       fields.Only({"region", "group", "types", "image", "disk_gb", "subnets", "security_groups",
                    "key", "role", "user_data", "spot_percent", "tags"}));
-  TIDEMILL_TRY(pool.region, fields.Text("region", {.most_bytes = kIdBytes, .absent = ""}));
+  TIDEMILL_TRY(pool.region, fields.Text("region", {.most_bytes = kAwsIdBytes, .absent = ""}));
   TIDEMILL_TRY(pool.group, fields.Text("group", {.most_bytes = 255, .absent = ""}));
   if (!pool.group.empty() && value.size() > (pool.region.empty() ? 1U : 2U)) {
     return json::Wrong(fields.In("group"), "is used as it is: beside it only 'region' can be said");
   }
-  TIDEMILL_TRY(pool.types, ReadIds(fields, "types", kMostTypes));
+  TIDEMILL_TRY(pool.types, ReadAwsIds(fields, "types", kMostTypes));
   TIDEMILL_TRY(pool.images, ReadImages(fields));
   if (fields.Find("disk_gb") != nullptr) {
-    TIDEMILL_TRY(pool.disk_gb, fields.Int("disk_gb", {.least = 1, .most = kMostDiskGb}));
+    TIDEMILL_TRY(pool.disk_gb, fields.Int("disk_gb", {.least = 1, .most = kMaxAwsDiskGb}));
   }
-  TIDEMILL_TRY(pool.subnets, ReadIds(fields, "subnets", kMostSubnets));
-  TIDEMILL_TRY(pool.security_groups, ReadIds(fields, "security_groups", kMostSecurityGroups));
+  TIDEMILL_TRY(pool.subnets, ReadAwsIds(fields, "subnets", kMostSubnets));
+  TIDEMILL_TRY(pool.security_groups, ReadAwsIds(fields, "security_groups", kMostSecurityGroups));
   TIDEMILL_TRY(pool.key, fields.Text("key", {.most_bytes = 255, .absent = ""}));
   TIDEMILL_TRY(pool.role, fields.Text("role", {.most_bytes = kArnBytes, .absent = ""}));
-  TIDEMILL_TRY(pool.user_data, ReadUserData(fields));
+  TIDEMILL_TRY(pool.user_data, ReadAwsUserData(fields));
   if (fields.Find("spot_percent") != nullptr) {
     TIDEMILL_TRY(pool.spot_percent, fields.Int("spot_percent", {.least = 0, .most = 100}));
   }

@@ -14,17 +14,17 @@ namespace {
 using json::Value;
 
 // As long as a line for a person may be.
-constexpr std::size_t kMessageBytes = 300;
+constexpr std::size_t kCloudMessageBytes = 300;
 // Year 2286: nothing that a cloud gives lasts longer.
 constexpr double kLatestS = 1e10;
 
-Result<Value> ObjectOf(std::string_view body) {
+Result<Value> CloudObject(std::string_view body) {
   auto value = json::Parse(body);
   if (!value || !value->is_object()) return Fail(Code::kInvalid, "it is not a JSON object");
   return *std::move(value);
 }
 
-std::string TextOf(const Value& object, const char* name) {
+std::string CloudText(const Value& object, const char* name) {
   const auto found = object.find(name);
   return found != object.end() && found->is_string() ? found->get<std::string>() : "";
 }
@@ -42,7 +42,9 @@ Result<void> NeedTexts(std::initializer_list<std::pair<const char*, const std::s
   return {};
 }
 
-std::string Beginning(std::string_view text) { return std::string(text.substr(0, kMessageBytes)); }
+std::string Beginning(std::string_view text) {
+  return std::string(text.substr(0, kCloudMessageBytes));
+}
 
 }  // namespace
 
@@ -61,32 +63,32 @@ std::optional<std::int64_t> ParseCloudTime(std::string_view text) {
 }
 
 Result<AwsKeysAnswer> ParseAwsKeys(std::string_view body) {
-  TIDEMILL_TRY(const Value object, ObjectOf(body));
+  TIDEMILL_TRY(const Value object, CloudObject(body));
   // The instance metadata has its errors in answers that look like successes.
-  const std::string code = TextOf(object, "Code");
+  const std::string code = CloudText(object, "Code");
   if (!code.empty() && code != "Success") {
-    return Fail(Code::kInvalid, Beginning(code + ": " + TextOf(object, "Message")));
+    return Fail(Code::kInvalid, Beginning(code + ": " + CloudText(object, "Message")));
   }
-  AwsKeysAnswer keys{.id = TextOf(object, "AccessKeyId"),
-                     .secret = TextOf(object, "SecretAccessKey"),
-                     .token = TextOf(object, "Token"),
+  AwsKeysAnswer keys{.id = CloudText(object, "AccessKeyId"),
+                     .secret = CloudText(object, "SecretAccessKey"),
+                     .token = CloudText(object, "Token"),
                      .expires_ms = {}};
   TIDEMILL_TRY_VOID(NeedTexts({{"AccessKeyId", &keys.id}, {"SecretAccessKey", &keys.secret}}));
   if (!keys.token.empty()) TIDEMILL_TRY_VOID(NeedTexts({{"Token", &keys.token}}));
   if (!object.contains("Expiration")) return keys;
-  keys.expires_ms = ParseCloudTime(TextOf(object, "Expiration"));
+  keys.expires_ms = ParseCloudTime(CloudText(object, "Expiration"));
   if (!keys.expires_ms) return Fail(Code::kInvalid, "Expiration is not a time");
   return keys;
 }
 
 Result<EcrTokenAnswer> ParseEcrToken(std::string_view body) {
-  TIDEMILL_TRY(const Value object, ObjectOf(body));
+  TIDEMILL_TRY(const Value object, CloudObject(body));
   const auto list = object.find("authorizationData");
   if (list == object.end() || !list->is_array() || list->empty() || !list->front().is_object()) {
     return Fail(Code::kInvalid, "authorizationData is missing");
   }
   const Value& data = list->front();
-  EcrTokenAnswer answer{.token = TextOf(data, "authorizationToken"), .expires_ms = 0};
+  EcrTokenAnswer answer{.token = CloudText(data, "authorizationToken"), .expires_ms = 0};
   TIDEMILL_TRY_VOID(NeedTexts({{"authorizationToken", &answer.token}}));
   const auto expires = data.find("expiresAt");
   const bool is_time = expires != data.end() && expires->is_number() &&
@@ -97,18 +99,19 @@ Result<EcrTokenAnswer> ParseEcrToken(std::string_view body) {
 }
 
 std::string AwsJsonMessage(std::string_view body) {
-  const auto object = ObjectOf(body);
+  const auto object = CloudObject(body);
   if (!object) return Beginning(body);
-  std::string type = TextOf(*object, "__type");
+  std::string type = CloudText(*object, "__type");
   type.erase(0, type.find('#') + 1);
-  const std::string message = TextOf(*object, object->contains("message") ? "message" : "Message");
+  const std::string message =
+      CloudText(*object, object->contains("message") ? "message" : "Message");
   if (type.empty()) return Beginning(message.empty() ? body : message);
   return Beginning(message.empty() ? type : type + ": " + message);
 }
 
 Result<GoogleTokenAnswer> ParseGoogleToken(std::string_view body) {
-  TIDEMILL_TRY(const Value object, ObjectOf(body));
-  GoogleTokenAnswer answer{.token = TextOf(object, "access_token"), .lasts_s = 0};
+  TIDEMILL_TRY(const Value object, CloudObject(body));
+  GoogleTokenAnswer answer{.token = CloudText(object, "access_token"), .lasts_s = 0};
   TIDEMILL_TRY_VOID(NeedTexts({{"access_token", &answer.token}}));
   const auto lasts = object.find("expires_in");
   constexpr std::int64_t kLongestS = 1'000'000'000;
@@ -121,26 +124,26 @@ Result<GoogleTokenAnswer> ParseGoogleToken(std::string_view body) {
 }
 
 std::string GoogleMessage(std::string_view body) {
-  const auto object = ObjectOf(body);
+  const auto object = CloudObject(body);
   if (!object) return Beginning(body);
   const auto error = object->find("error");
-  if (error != object->end() && error->is_object()) return Beginning(TextOf(*error, "message"));
-  const std::string code = TextOf(*object, "error");
-  const std::string words = TextOf(*object, "error_description");
+  if (error != object->end() && error->is_object()) return Beginning(CloudText(*error, "message"));
+  const std::string code = CloudText(*object, "error");
+  const std::string words = CloudText(*object, "error_description");
   if (code.empty()) return Beginning(body);
   return Beginning(words.empty() ? code : code + ": " + words);
 }
 
 Result<GoogleKeyFile> ParseGoogleKeyFile(std::string_view text) {
-  TIDEMILL_TRY(const Value object, ObjectOf(text));
-  GoogleKeyFile file{.type = TextOf(object, "type"),
-                     .email = TextOf(object, "client_email"),
-                     .private_key = TextOf(object, "private_key"),
-                     .private_key_id = TextOf(object, "private_key_id"),
-                     .token_uri = TextOf(object, "token_uri"),
-                     .client_id = TextOf(object, "client_id"),
-                     .client_secret = TextOf(object, "client_secret"),
-                     .refresh_token = TextOf(object, "refresh_token")};
+  TIDEMILL_TRY(const Value object, CloudObject(text));
+  GoogleKeyFile file{.type = CloudText(object, "type"),
+                     .email = CloudText(object, "client_email"),
+                     .private_key = CloudText(object, "private_key"),
+                     .private_key_id = CloudText(object, "private_key_id"),
+                     .token_uri = CloudText(object, "token_uri"),
+                     .client_id = CloudText(object, "client_id"),
+                     .client_secret = CloudText(object, "client_secret"),
+                     .refresh_token = CloudText(object, "refresh_token")};
   if (file.type == "service_account") {
     TIDEMILL_TRY_VOID(NeedTexts({{"client_email", &file.email}}));
     if (file.private_key.empty()) return Fail(Code::kInvalid, "private_key is missing");
@@ -157,8 +160,8 @@ Result<GoogleKeyFile> ParseGoogleKeyFile(std::string_view text) {
 }
 
 Result<std::int64_t> ParseSpotAction(std::string_view body) {
-  TIDEMILL_TRY(const Value object, ObjectOf(body));
-  const auto time = ParseCloudTime(TextOf(object, "time"));
+  TIDEMILL_TRY(const Value object, CloudObject(body));
+  const auto time = ParseCloudTime(CloudText(object, "time"));
   if (!time) return Fail(Code::kInvalid, "time is not a time");
   return *time;
 }

@@ -13,9 +13,9 @@ namespace {
 using json::Fields;
 using json::Value;
 
-constexpr std::size_t kNameBytes = 300;  // a host's name, and its port
-constexpr std::size_t kUrlBytes = 2000;
-constexpr std::size_t kTokenBytes = 200;
+constexpr std::size_t kContextNameBytes = 300;  // a host's name, and its port
+constexpr std::size_t kContextUrlBytes = 2000;
+constexpr std::size_t kContextTokenBytes = 200;
 constexpr std::size_t kPemBytes = 64 << 10;
 
 // Text with line breaks in it, as PEM has.
@@ -30,9 +30,9 @@ Result<std::string> ReadPem(const Fields& fields) {
 
 Result<SavedContext> ReadContext(const Fields& fields) {
   SavedContext context;
-  TIDEMILL_TRY(context.name, fields.Text("name", {.most_bytes = kNameBytes}));
-  TIDEMILL_TRY(context.server, fields.Text("server", {.most_bytes = kUrlBytes}));
-  TIDEMILL_TRY(context.token, fields.Text("token", {.most_bytes = kTokenBytes}));
+  TIDEMILL_TRY(context.name, fields.Text("name", {.most_bytes = kContextNameBytes}));
+  TIDEMILL_TRY(context.server, fields.Text("server", {.most_bytes = kContextUrlBytes}));
+  TIDEMILL_TRY(context.token, fields.Text("token", {.most_bytes = kContextTokenBytes}));
   TIDEMILL_TRY(context.token_id, fields.Text("token_id", {.most_bytes = 36, .absent = ""}));
   TIDEMILL_TRY(context.ca, ReadPem(fields));
   TIDEMILL_TRY(context.project,
@@ -86,7 +86,8 @@ Result<ContextsFile> ParseContexts(std::string_view text) {
   TIDEMILL_TRY(const Value value, json::Parse(text));
   TIDEMILL_TRY(const Fields fields, Fields::Of(value, {}));
   ContextsFile file;
-  TIDEMILL_TRY(file.current, fields.Text("current", {.most_bytes = kNameBytes, .absent = ""}));
+  TIDEMILL_TRY(file.current,
+               fields.Text("current", {.most_bytes = kContextNameBytes, .absent = ""}));
   TIDEMILL_TRY_VOID(
       json::ReadEach(fields, "contexts", kMostContexts, [&](const Fields& each) -> Result<void> {
         TIDEMILL_TRY(SavedContext context, ReadContext(each));

@@ -25,7 +25,7 @@ constexpr std::size_t kWordsBytes = 8192;
 constexpr std::size_t kMostPools = 10'000;
 
 // With a fraction of at most three digits.
-void AppendSeconds(std::string& out, std::string_view field, Duration time) {
+void AppendCostSeconds(std::string& out, std::string_view field, Duration time) {
   json::AppendValue(out, field, json::Cpus(std::chrono::duration_cast<milliseconds>(time).count()));
 }
 
@@ -44,9 +44,9 @@ std::string MachinesText(const MachineCounts& machines) {
 
 std::string ForecastText(const JobForecast& forecast) {
   std::string out = "{";
-  AppendSeconds(out, "seconds", forecast.time);
-  AppendSeconds(out, "least", forecast.least);
-  AppendSeconds(out, "most", forecast.most);
+  AppendCostSeconds(out, "seconds", forecast.time);
+  AppendCostSeconds(out, "least", forecast.least);
+  AppendCostSeconds(out, "most", forecast.most);
   AppendDollars(out, "cost", forecast.cost);
   AppendDollars(out, "cost_least", forecast.cost_least);
   AppendDollars(out, "cost_most", forecast.cost_most);
@@ -87,7 +87,7 @@ Result<std::optional<std::int64_t>> ReadTimeAt(const Fields& fields, std::string
   return ParseTime(text);
 }
 
-Result<MachineCounts> ReadCounts(const Fields& owner) {
+Result<MachineCounts> ReadMachineCounts(const Fields& owner) {
   MachineCounts machines;
   const Value* value = owner.Find("machines_now");
   if (value == nullptr) return machines;
@@ -117,7 +117,7 @@ Result<std::optional<JobForecast>> ReadForecast(const Fields& cost) {
 
 Result<PoolNow> ReadNow(const Fields& fields) {
   PoolNow now;
-  TIDEMILL_TRY(now.machines, ReadCounts(fields));
+  TIDEMILL_TRY(now.machines, ReadMachineCounts(fields));
   TIDEMILL_TRY(now.needed, fields.Int("needed", {.absent = 0}));
   TIDEMILL_TRY(now.limit, fields.Int("limit", {.absent = 0}));
   TIDEMILL_TRY(now.hold, fields.Text("hold", {.most_bytes = limits::kNameBytes, .absent = ""}));
@@ -135,8 +135,8 @@ std::string FormatJobCost(const JobCost& cost) {
   json::AppendText(out, "job", cost.job);
   AppendDollars(out, "spent", cost.spent);
   AppendDollars(out, "lost", cost.lost);
-  AppendSeconds(out, "machine_seconds", cost.machine_time);
-  AppendSeconds(out, "lost_seconds", cost.lost_time);
+  AppendCostSeconds(out, "machine_seconds", cost.machine_time);
+  AppendCostSeconds(out, "lost_seconds", cost.lost_time);
   json::AppendNumber(out, "items_done", cost.items_done);
   if (cost.cost_an_item) AppendDollars(out, "cost_an_item", *cost.cost_an_item);
   if (cost.budget) AppendDollars(out, "budget", *cost.budget);
@@ -165,7 +165,7 @@ Result<JobCost> ParseJobCost(std::string_view body) {
   }
   TIDEMILL_TRY(cost.deadline_ms, ReadTimeAt(fields, "deadline_at"));
   TIDEMILL_TRY(cost.forecast, ReadForecast(fields));
-  TIDEMILL_TRY(cost.machines, ReadCounts(fields));
+  TIDEMILL_TRY(cost.machines, ReadMachineCounts(fields));
   TIDEMILL_TRY(cost.working, fields.Int("machines_working", {.absent = 0}));
   return cost;
 }
@@ -177,15 +177,15 @@ std::string FormatCosts(const ProjectCosts& costs) {
   AppendDollars(out, "lost", costs.lost);
   AppendDollars(out, "idle", costs.idle);
   AppendDollars(out, "boot", costs.boot);
-  AppendSeconds(out, "idle_seconds", costs.idle_time);
-  AppendSeconds(out, "boot_seconds", costs.boot_time);
+  AppendCostSeconds(out, "idle_seconds", costs.idle_time);
+  AppendCostSeconds(out, "boot_seconds", costs.boot_time);
   std::string jobs = "[";
   for (const ProjectCosts::OfJob& one : costs.jobs) {
     std::string job = jobs.size() > 1 ? ",{" : "{";
     json::AppendText(job, "job", one.job);
     AppendDollars(job, "spent", one.spent);
     AppendDollars(job, "lost", one.lost);
-    AppendSeconds(job, "machine_seconds", one.machine_time);
+    AppendCostSeconds(job, "machine_seconds", one.machine_time);
     jobs.append(job).push_back('}');
   }
   json::AppendValue(out, "jobs", jobs + "]");

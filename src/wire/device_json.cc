@@ -27,7 +27,7 @@ Result<std::int32_t> ReadVersion(const Fields& fields) {
   return *version;
 }
 
-Result<std::vector<std::string>> ReadIds(const Fields& fields, Whole bounds) {
+Result<std::vector<std::string>> ReadDeviceIds(const Fields& fields, Whole bounds) {
   TIDEMILL_TRY(std::vector<std::string> ids,
                ReadStrings(fields, "ids", static_cast<std::size_t>(bounds.most), IsDeviceId,
                            "must be names in quotes, such as \"0\""));
@@ -49,7 +49,7 @@ Result<DeviceCount> ReadDevice(const Value& value, const Path& path, Whole bound
   TIDEMILL_TRY(const Fields fields, Fields::Of(value, path));
   TIDEMILL_TRY_VOID(fields.Only({"count", "model", "memory", "version", "ids"}));
   DeviceCount device;
-  TIDEMILL_TRY(device.ids, ReadIds(fields, bounds));
+  TIDEMILL_TRY(device.ids, ReadDeviceIds(fields, bounds));
   bounds.absent = device.ids.empty() ? 1 : static_cast<std::int64_t>(device.ids.size());
   TIDEMILL_TRY(const std::int64_t count, fields.Int("count", bounds));
   if (!device.ids.empty() && count > static_cast<std::int64_t>(device.ids.size())) {

@@ -11,13 +11,13 @@ namespace {
 using json::Value;
 
 // As long as a line for a person may be.
-constexpr std::size_t kMessageBytes = 1000;
-constexpr std::size_t kIdBytes = 256;
+constexpr std::size_t kEngineMessageBytes = 1000;
+constexpr std::size_t kEngineIdBytes = 256;
 constexpr std::size_t kWordsMost = 10'000;
 constexpr char kBridgeName[] = "com.docker.network.bridge.name";
 constexpr char kBridgeIcc[] = "com.docker.network.bridge.enable_icc";
 
-Result<json::Fields> ObjectOf(const Value& value, const json::Path& path) {
+Result<json::Fields> FieldsOf(const Value& value, const json::Path& path) {
   return json::Fields::Of(value, path);
 }
 
@@ -44,7 +44,7 @@ Result<std::vector<std::string>> WordsOf(const json::Fields& fields, std::string
 std::string ShortTextOf(const json::Fields& fields, std::string_view name) {
   const Value* value = fields.Find(name);
   if (value == nullptr || !value->is_string()) return "";
-  return value->get_ref<const std::string&>().substr(0, kMessageBytes);
+  return value->get_ref<const std::string&>().substr(0, kEngineMessageBytes);
 }
 
 bool FlagOf(const json::Fields& fields, std::string_view name) {
@@ -57,7 +57,7 @@ std::string RuncOf(const json::Fields& fields) {
   const Value* components = FindSet(fields, "Components");
   if (components == nullptr || !components->is_array()) return "";
   for (const Value& each : *components) {
-    const auto inner = ObjectOf(each, {});
+    const auto inner = FieldsOf(each, {});
     if (inner && ShortTextOf(*inner, "Name") == "runc") return ShortTextOf(*inner, "Version");
   }
   return "";
@@ -126,7 +126,7 @@ void AddPolicy(const DockerCreate& create, Value& host) {
 
 Result<DockerVersion> ParseDockerVersion(std::string_view body) {
   TIDEMILL_TRY(const Value value, json::Parse(body));
-  TIDEMILL_TRY(const json::Fields fields, ObjectOf(value, {}));
+  TIDEMILL_TRY(const json::Fields fields, FieldsOf(value, {}));
   TIDEMILL_TRY(const auto version, fields.Text("Version", {.most_bytes = 100}));
   TIDEMILL_TRY(const auto api, fields.Text("ApiVersion", {.most_bytes = 20}));
   return DockerVersion{std::string(version), std::string(api), RuncOf(fields)};
@@ -134,7 +134,7 @@ Result<DockerVersion> ParseDockerVersion(std::string_view body) {
 
 Result<DockerInfo> ParseDockerInfo(std::string_view body) {
   TIDEMILL_TRY(const Value value, json::Parse(body));
-  TIDEMILL_TRY(const json::Fields fields, ObjectOf(value, {}));
+  TIDEMILL_TRY(const json::Fields fields, FieldsOf(value, {}));
   TIDEMILL_TRY(const auto options, WordsOf(fields, "SecurityOptions"));
   DockerInfo info;
   for (const std::string& option : options) {
@@ -150,13 +150,13 @@ Result<DockerInfo> ParseDockerInfo(std::string_view body) {
 
 Result<DockerNetwork> ParseDockerNetwork(std::string_view body) {
   TIDEMILL_TRY(const Value value, json::Parse(body));
-  TIDEMILL_TRY(const json::Fields fields, ObjectOf(value, {}));
-  TIDEMILL_TRY(const auto driver, fields.Text("Driver", {.most_bytes = kIdBytes}));
+  TIDEMILL_TRY(const json::Fields fields, FieldsOf(value, {}));
+  TIDEMILL_TRY(const auto driver, fields.Text("Driver", {.most_bytes = kEngineIdBytes}));
   DockerNetwork network;
   const Value* options = FindSet(fields, "Options");
   if (driver != "bridge" || options == nullptr) return network;
   const json::Path path = fields.In("Options");
-  TIDEMILL_TRY(const json::Fields inner, ObjectOf(*options, path));
+  TIDEMILL_TRY(const json::Fields inner, FieldsOf(*options, path));
   network.bridge = ShortTextOf(inner, kBridgeName);
   network.keeps_apart = ShortTextOf(inner, kBridgeIcc) == "false";
   return network;
@@ -175,15 +175,15 @@ std::string FormatDockerNetwork(const std::string& name, const DockerNetwork& ne
 
 Result<DockerImage> ParseDockerImage(std::string_view body) {
   TIDEMILL_TRY(const Value value, json::Parse(body));
-  TIDEMILL_TRY(const json::Fields fields, ObjectOf(value, {}));
-  TIDEMILL_TRY(const auto id, fields.Text("Id", {.most_bytes = kIdBytes}));
+  TIDEMILL_TRY(const json::Fields fields, FieldsOf(value, {}));
+  TIDEMILL_TRY(const auto id, fields.Text("Id", {.most_bytes = kEngineIdBytes}));
   DockerImage image;
   image.id = id;
   TIDEMILL_TRY(image.digests, WordsOf(fields, "RepoDigests"));
   const Value* config = FindSet(fields, "Config");
   if (config == nullptr) return image;
   const json::Path path = fields.In("Config");
-  TIDEMILL_TRY(const json::Fields inner, ObjectOf(*config, path));
+  TIDEMILL_TRY(const json::Fields inner, FieldsOf(*config, path));
   TIDEMILL_TRY(image.entrypoint, WordsOf(inner, "Entrypoint"));
   TIDEMILL_TRY(image.command, WordsOf(inner, "Cmd"));
   return image;
@@ -191,11 +191,11 @@ Result<DockerImage> ParseDockerImage(std::string_view body) {
 
 Result<DockerState> ParseDockerState(std::string_view body) {
   TIDEMILL_TRY(const Value value, json::Parse(body));
-  TIDEMILL_TRY(const json::Fields fields, ObjectOf(value, {}));
+  TIDEMILL_TRY(const json::Fields fields, FieldsOf(value, {}));
   const Value* state = fields.Find("State");
   const json::Path path = fields.In("State");
   if (state == nullptr) return json::Wrong(path, "is missing");
-  TIDEMILL_TRY(const json::Fields inner, ObjectOf(*state, path));
+  TIDEMILL_TRY(const json::Fields inner, FieldsOf(*state, path));
   DockerState out;
   TIDEMILL_TRY(out.running, inner.Flag("Running", std::nullopt));
   TIDEMILL_TRY(out.pid, inner.Int("Pid", {.most = INT32_MAX}));
@@ -221,8 +221,8 @@ Result<std::vector<std::string>> ParseDockerNames(std::string_view body) {
   }
   std::vector<std::string> names;
   for (const Value& each : value) {
-    TIDEMILL_TRY(const json::Fields fields, ObjectOf(each, {}));
-    TIDEMILL_TRY(const auto id, fields.Text("Id", {.most_bytes = kIdBytes}));
+    TIDEMILL_TRY(const json::Fields fields, FieldsOf(each, {}));
+    TIDEMILL_TRY(const auto id, fields.Text("Id", {.most_bytes = kEngineIdBytes}));
     TIDEMILL_TRY(const auto all, WordsOf(fields, "Names"));
     std::string name = all.empty() ? std::string(id) : all.front();
     if (name.starts_with('/')) name.erase(0, 1);
@@ -234,24 +234,24 @@ Result<std::vector<std::string>> ParseDockerNames(std::string_view body) {
 std::string DockerMessage(std::string_view body) {
   const auto value = json::Parse(body);
   if (value && value->is_object()) {
-    const auto fields = ObjectOf(*value, {});
+    const auto fields = FieldsOf(*value, {});
     std::string message = ShortTextOf(*fields, "message");
     if (!message.empty()) return message;
   }
-  return std::string(body.substr(0, kMessageBytes));
+  return std::string(body.substr(0, kEngineMessageBytes));
 }
 
 std::optional<DockerPullLine> ParseDockerPullLine(std::string_view line) {
   const auto value = json::Parse(line);
   if (!value || !value->is_object()) return std::nullopt;
-  const auto fields = ObjectOf(*value, {});
+  const auto fields = FieldsOf(*value, {});
   DockerPullLine read;
   read.status = ShortTextOf(*fields, "status");
   read.layer = ShortTextOf(*fields, "id");
   if (FindSet(*fields, "error") != nullptr) read.error = ShortTextOf(*fields, "error");
   const Value* detail = FindSet(*fields, "progressDetail");
   if (detail == nullptr || !detail->is_object()) return read;
-  const auto numbers = ObjectOf(*detail, {});
+  const auto numbers = FieldsOf(*detail, {});
   // What is no such number, such as the -1 of a size that nobody knows, is 0.
   read.current = numbers->Int("current", {.absent = 0}).value_or(0);
   read.total = numbers->Int("total", {.absent = 0}).value_or(0);

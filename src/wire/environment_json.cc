@@ -13,13 +13,14 @@ namespace {
 
 using json::Fields;
 
-constexpr std::size_t kNameBytes = 256;
+constexpr std::size_t kEnvironmentNameBytes = 256;
 constexpr std::size_t kAptMost = 500;
 constexpr std::size_t kChannelsMost = 32;
 constexpr std::size_t kDependenciesMost = 2000;
 
 Result<std::string> ReadName(const Fields& fields) {
-  TIDEMILL_TRY(const std::string_view name, fields.Text("name", {.most_bytes = kNameBytes}));
+  TIDEMILL_TRY(const std::string_view name,
+               fields.Text("name", {.most_bytes = kEnvironmentNameBytes}));
   const auto image = ParseImageName(name);
   const bool has_capital =
       std::any_of(name.begin(), name.end(), [](char c) { return c >= 'A' && c <= 'Z'; });
@@ -32,7 +33,8 @@ Result<std::string> ReadName(const Fields& fields) {
 }
 
 Result<std::string> ReadFrom(const Fields& fields) {
-  TIDEMILL_TRY(const std::string_view from, fields.Text("from", {.most_bytes = kNameBytes}));
+  TIDEMILL_TRY(const std::string_view from,
+               fields.Text("from", {.most_bytes = kEnvironmentNameBytes}));
   if (!IsEnvFile(from)) {
     return json::Wrong(fields.In("from"), "must be a file in this folder, of plain letters");
   }
@@ -46,7 +48,7 @@ Result<std::string> ReadFrom(const Fields& fields) {
 
 Result<std::string> ReadBase(const Fields& fields) {
   TIDEMILL_TRY(const std::string_view base,
-               fields.Text("base", {.most_bytes = kNameBytes, .absent = kCpuBase}));
+               fields.Text("base", {.most_bytes = kEnvironmentNameBytes, .absent = kCpuBase}));
   if (base != kCpuBase && base != kGpuBase && !ParseImageName(base)) {
     return json::Wrong(fields.In("base"), "must be cpu, gpu, or the name of an image");
   }
@@ -64,14 +66,14 @@ Result<std::string> ReadPython(const Fields& fields) {
 }
 
 // One line, for programs that read lines.
-bool IsLine(std::string_view text) {
+bool IsPackageLine(std::string_view text) {
   return !text.empty() && std::none_of(text.begin(), text.end(),
                                        [](unsigned char c) { return c < ' ' || c == 0x7f; });
 }
 
 // Of a conda file: packages of conda's, and among them at most one list of pip's.
 Result<void> ReadDependency(const json::Value& value, const json::Path& path, CondaFile& read) {
-  if (value.is_string() && IsLine(value.get_ref<const std::string&>())) {
+  if (value.is_string() && IsPackageLine(value.get_ref<const std::string&>())) {
     read.dependencies.push_back(value.get<std::string>());
     return {};
   }
@@ -80,7 +82,7 @@ Result<void> ReadDependency(const json::Value& value, const json::Path& path, Co
   }
   TIDEMILL_TRY(const Fields fields, Fields::Of(value, path));
   TIDEMILL_TRY_VOID(fields.Only({"pip"}));
-  TIDEMILL_TRY(read.pip, json::ReadStrings(fields, "pip", kDependenciesMost, IsLine,
+  TIDEMILL_TRY(read.pip, json::ReadStrings(fields, "pip", kDependenciesMost, IsPackageLine,
                                            "must be packages such as numpy>=1.26"));
   return {};
 }
@@ -148,7 +150,7 @@ Result<CondaFile> ParseCondaFile(std::string_view text) {
   // What it is called and where it was are of the machine that it came from.
   TIDEMILL_TRY_VOID(fields.Only({"name", "prefix", "channels", "dependencies"}));
   CondaFile read;
-  TIDEMILL_TRY(read.channels, json::ReadStrings(fields, "channels", kChannelsMost, IsLine,
+  TIDEMILL_TRY(read.channels, json::ReadStrings(fields, "channels", kChannelsMost, IsPackageLine,
                                                 "must be channels such as conda-forge"));
   TIDEMILL_TRY(const json::Value* list, fields.Array("dependencies", kDependenciesMost));
   if (list == nullptr) return read;

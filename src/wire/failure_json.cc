@@ -17,8 +17,6 @@ using json::Value;
 
 constexpr std::size_t kMostGroups = 1000;
 constexpr std::size_t kMostFirst = 100;
-constexpr std::int64_t kMostInt32 = std::numeric_limits<std::int32_t>::max();
-constexpr std::int64_t kLeastInt32 = std::numeric_limits<std::int32_t>::min();
 
 std::string GroupText(const FailureGroup& group, std::size_t number) {
   std::string out = "{";
@@ -49,10 +47,11 @@ Result<void> ReadExample(const Fields& group, Outcome& example) {
   TIDEMILL_TRY(const Fields fields, Fields::Of(*value, path));
   TIDEMILL_TRY(example.item, fields.Int("item", {}));
   TIDEMILL_TRY(const std::int64_t exit,
-               fields.Int("exit", {.least = kLeastInt32, .most = kMostInt32}));
-  TIDEMILL_TRY(const std::int64_t round, fields.Int("round", {.most = kMostInt32, .absent = 0}));
+               fields.Int("exit", {.least = json::kMinInt32, .most = json::kMaxInt32}));
+  TIDEMILL_TRY(const std::int64_t round,
+               fields.Int("round", {.most = json::kMaxInt32, .absent = 0}));
   TIDEMILL_TRY(const std::int64_t attempt,
-               fields.Int("attempt", {.most = kMostInt32, .absent = 1}));
+               fields.Int("attempt", {.most = json::kMaxInt32, .absent = 1}));
   example.exit = static_cast<std::int32_t>(exit);
   example.round = static_cast<std::int32_t>(round);
   example.attempt = static_cast<std::int32_t>(attempt);

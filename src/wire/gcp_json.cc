@@ -14,31 +14,31 @@ using json::Wrong;
 
 // Google's own limits, where it has one.
 constexpr std::size_t kWordBytes = 63;
-constexpr std::size_t kUrlBytes = 512;
-constexpr std::size_t kUserDataBytes = 16 * 1024;
+constexpr std::size_t kGcpUrlBytes = 512;
+constexpr std::size_t kGcpUserDataBytes = 16 * 1024;
 constexpr std::size_t kMostScopes = 32;
 constexpr std::size_t kMostLabels = 60;  // Google takes 64; two are ours
-constexpr std::int64_t kMostDiskGb = 65'536;
+constexpr std::int64_t kMaxGcpDiskGb = 65'536;
 constexpr std::int64_t kMostAccelerators = 64;
 
-bool IsLower(char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); }
+bool IsLowerOrDigit(char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); }
 
 // What stands in a path as it is, so that nothing else can be called with it.
 bool IsWord(std::string_view text) {
   return std::all_of(text.begin(), text.end(),
-                     [](char c) { return IsLower(c) || c == '-' || c == '.' || c == ':'; });
+                     [](char c) { return IsLowerOrDigit(c) || c == '-' || c == '.' || c == ':'; });
 }
 
 bool IsUrlText(std::string_view text) {
   return std::all_of(text.begin(), text.end(), [](char c) {
-    return IsLower(c) || (c >= 'A' && c <= 'Z') ||
+    return IsLowerOrDigit(c) || (c >= 'A' && c <= 'Z') ||
            std::string_view("-._:/@+").find(c) != std::string_view::npos;
   });
 }
 
 bool IsLabelText(std::string_view text) {
   return text.size() <= kWordBytes && std::all_of(text.begin(), text.end(), [](char c) {
-           return IsLower(c) || c == '-' || c == '_';
+           return IsLowerOrDigit(c) || c == '-' || c == '_';
          });
 }
 
@@ -51,18 +51,18 @@ Result<std::string> ReadWord(const Fields& fields, std::string_view name) {
 
 Result<std::string> ReadUrl(const Fields& fields, std::string_view name) {
   TIDEMILL_TRY(const std::string_view text,
-               fields.Text(name, {.most_bytes = kUrlBytes, .absent = ""}));
+               fields.Text(name, {.most_bytes = kGcpUrlBytes, .absent = ""}));
   if (!IsUrlText(text)) return Wrong(fields.In(name), "must be a name, or a path at Google");
   return std::string(text);
 }
 
 // It has lines, so it is not read as other texts are.
-Result<std::string> ReadUserData(const Fields& fields) {
+Result<std::string> ReadGcpUserData(const Fields& fields) {
   const Value* value = fields.Find("user_data");
   if (value == nullptr) return std::string();
   if (!value->is_string()) return Wrong(fields.In("user_data"), "must be a string");
   const auto& text = value->get_ref<const std::string&>();
-  if (text.size() > kUserDataBytes) return Wrong(fields.In("user_data"), "longer than 16 KiB");
+  if (text.size() > kGcpUserDataBytes) return Wrong(fields.In("user_data"), "longer than 16 KiB");
   return text;
 }
 
@@ -136,12 +136,13 @@ Result<GcpPool> ParseGcpPool(std::string_view text) {
   TIDEMILL_TRY(pool.group, ReadWord(fields, "group"));
   TIDEMILL_TRY(pool.type, ReadWord(fields, "type"));
   TIDEMILL_TRY(pool.image, ReadUrl(fields, "image"));
-  TIDEMILL_TRY(pool.disk_gb, fields.Int("disk_gb", {.least = 1, .most = kMostDiskGb, .absent = 0}));
+  TIDEMILL_TRY(pool.disk_gb,
+               fields.Int("disk_gb", {.least = 1, .most = kMaxGcpDiskGb, .absent = 0}));
   TIDEMILL_TRY(pool.network, ReadUrl(fields, "network"));
   TIDEMILL_TRY(pool.subnet, ReadUrl(fields, "subnet"));
   TIDEMILL_TRY(pool.service_account, ReadUrl(fields, "service_account"));
   TIDEMILL_TRY(pool.scopes, ReadScopes(fields));
-  TIDEMILL_TRY(pool.user_data, ReadUserData(fields));
+  TIDEMILL_TRY(pool.user_data, ReadGcpUserData(fields));
   TIDEMILL_TRY(pool.labels, ReadLabels(fields));
   TIDEMILL_TRY_VOID(ReadAccelerators(fields, pool));
   TIDEMILL_TRY_VOID(Complete(fields, pool));

@@ -10,7 +10,7 @@ namespace {
 
 using json::Value;
 
-Result<Value> ObjectOf(std::string_view body) {
+Result<Value> GcsAnswer(std::string_view body) {
   auto value = json::Parse(body);
   if (!value || !value->is_object()) {
     return Fail(Code::kInvalid, "the answer is not a JSON object");
@@ -19,18 +19,18 @@ Result<Value> ObjectOf(std::string_view body) {
 }
 
 // Numbers of 64 bits come as text too.
-std::string TextOf(const Value& object, const char* name) {
+std::string GcsText(const Value& object, const char* name) {
   const auto found = object.find(name);
   return found != object.end() && found->is_string() ? found->get<std::string>() : "";
 }
 
 Result<GcsObject> Read(const Value& value) {
   if (!value.is_object()) return Fail(Code::kInvalid, "an object of the answer is none");
-  GcsObject object{.name = TextOf(value, "name"),
+  GcsObject object{.name = GcsText(value, "name"),
                    .size_bytes = 0,
-                   .generation = TextOf(value, "generation"),
+                   .generation = GcsText(value, "generation"),
                    .metadata = {}};
-  const std::string size = TextOf(value, "size");
+  const std::string size = GcsText(value, "size");
   const char* const end = size.data() + size.size();
   const auto [rest, error] = std::from_chars(size.data(), end, object.size_bytes);
   if (object.name.empty() || error != std::errc{} || rest != end || object.size_bytes < 0) {
@@ -47,14 +47,14 @@ Result<GcsObject> Read(const Value& value) {
 }  // namespace
 
 Result<GcsObject> ParseGcsObject(std::string_view body) {
-  TIDEMILL_TRY(const Value value, ObjectOf(body));
+  TIDEMILL_TRY(const Value value, GcsAnswer(body));
   return Read(value);
 }
 
 Result<GcsList> ParseGcsList(std::string_view body) {
-  TIDEMILL_TRY(const Value value, ObjectOf(body));
+  TIDEMILL_TRY(const Value value, GcsAnswer(body));
   GcsList list;
-  list.next = TextOf(value, "nextPageToken");
+  list.next = GcsText(value, "nextPageToken");
   const auto items = value.find("items");
   if (items != value.end() && items->is_array()) {
     for (const Value& item : *items) {

@@ -16,9 +16,6 @@ using json::Fields;
 using json::Path;
 using json::Value;
 
-constexpr std::int64_t kMostInt32 = std::numeric_limits<std::int32_t>::max();
-constexpr std::int64_t kLeastInt32 = std::numeric_limits<std::int32_t>::min();
-
 std::string OutcomeText(const Outcome& outcome) {
   std::string out = "{";
   json::AppendText(out, "cause", CauseName(outcome.cause));
@@ -45,9 +42,9 @@ Result<std::optional<Outcome>> ReadOutcome(const Fields& item, std::int64_t numb
   // One that a newer server has: what is sure is that it was no success.
   outcome.cause = ParseCause(cause).value_or(Cause::kFailed);
   TIDEMILL_TRY(const std::int64_t exit,
-               fields.Int("exit", {.least = kLeastInt32, .most = kMostInt32}));
-  TIDEMILL_TRY(const std::int64_t attempt, fields.Int("attempt", {.most = kMostInt32}));
-  TIDEMILL_TRY(const std::int64_t round, fields.Int("round", {.most = kMostInt32}));
+               fields.Int("exit", {.least = json::kMinInt32, .most = json::kMaxInt32}));
+  TIDEMILL_TRY(const std::int64_t attempt, fields.Int("attempt", {.most = json::kMaxInt32}));
+  TIDEMILL_TRY(const std::int64_t round, fields.Int("round", {.most = json::kMaxInt32}));
   outcome.exit = static_cast<std::int32_t>(exit);
   outcome.attempt = static_cast<std::int32_t>(attempt);
   outcome.round = static_cast<std::int32_t>(round);

@@ -19,13 +19,12 @@ using json::Fields;
 using json::Path;
 using json::Value;
 
-constexpr std::int64_t kMostInt32 = std::numeric_limits<std::int32_t>::max();
 // The number of jobs in one answer that we would read: more than any server gives.
-constexpr std::size_t kMostJobs = 10'000;
-constexpr std::size_t kTimeBytes = 32;
+constexpr std::size_t kMaxListedJobs = 10'000;
+constexpr std::size_t kJobTimeBytes = 32;
 
-Result<std::int32_t> Int32(const Fields& fields, std::string_view name) {
-  TIDEMILL_TRY(const std::int64_t number, fields.Int(name, {.most = kMostInt32, .absent = 0}));
+Result<std::int32_t> OptionalInt32(const Fields& fields, std::string_view name) {
+  TIDEMILL_TRY(const std::int64_t number, fields.Int(name, {.most = json::kMaxInt32, .absent = 0}));
   return static_cast<std::int32_t>(number);
 }
 
@@ -52,8 +51,8 @@ Result<Job> ReadJob(const Fields& fields) {
   if (!known) return json::Wrong(fields.In("state"), "is not a state that is known here");
   job.state = *known;
   TIDEMILL_TRY(job.open, fields.Flag("open", false));
-  TIDEMILL_TRY(job.round, Int32(fields, "round"));
-  TIDEMILL_TRY(job.parts, Int32(fields, "parts"));
+  TIDEMILL_TRY(job.round, OptionalInt32(fields, "round"));
+  TIDEMILL_TRY(job.parts, OptionalInt32(fields, "parts"));
   TIDEMILL_TRY(job.items, fields.Int("items", {.absent = 0}));
   TIDEMILL_TRY(job.reason,
                fields.Text("reason", {.most_bytes = limits::kReasonBytes, .absent = ""}));
@@ -66,14 +65,14 @@ Result<Job> ReadJob(const Fields& fields) {
   TIDEMILL_TRY(job.project,
                fields.Text("project", {.most_bytes = limits::kNameBytes, .absent = ""}));
   TIDEMILL_TRY(const std::string_view created,
-               fields.Text("created_at", {.most_bytes = kTimeBytes, .absent = ""}));
+               fields.Text("created_at", {.most_bytes = kJobTimeBytes, .absent = ""}));
   job.created_ms = ParseTime(created).value_or(0);
   TIDEMILL_TRY(job.owner,
                fields.Text("owner", {.most_bytes = limits::kTokenNameBytes, .absent = ""}));
   return job;
 }
 
-Result<std::optional<Counts>> ReadCounts(const Fields& job) {
+Result<std::optional<Counts>> ReadJobCounts(const Fields& job) {
   const Value* value = job.Find("counts");
   if (value == nullptr) return std::nullopt;
   const Path path = job.In("counts");
@@ -108,7 +107,7 @@ Result<JobCounts> ParseJobCounts(std::string_view body) {
   TIDEMILL_TRY(const Value value, json::Parse(body));
   TIDEMILL_TRY(const Fields fields, Fields::Of(value, {}));
   TIDEMILL_TRY(Job job, ReadJob(fields));
-  TIDEMILL_TRY(const std::optional<Counts> counts, ReadCounts(fields));
+  TIDEMILL_TRY(const std::optional<Counts> counts, ReadJobCounts(fields));
   if (!counts) return json::Wrong(fields.In("counts"), "is missing");
   return JobCounts{std::move(job), *counts};
 }
@@ -118,10 +117,10 @@ Result<JobsAnswer> ParseJobs(std::string_view body) {
   TIDEMILL_TRY(const Fields fields, Fields::Of(value, {}));
   JobsAnswer answer;
   TIDEMILL_TRY_VOID(
-      json::ReadEach(fields, "jobs", kMostJobs, [&](const Fields& element) -> Result<void> {
+      json::ReadEach(fields, "jobs", kMaxListedJobs, [&](const Fields& element) -> Result<void> {
         JobsAnswer::Entry& entry = answer.jobs.emplace_back();
         TIDEMILL_TRY(entry.job, ReadJob(element));
-        TIDEMILL_TRY(entry.counts, ReadCounts(element));
+        TIDEMILL_TRY(entry.counts, ReadJobCounts(element));
         return {};
       }));
   TIDEMILL_TRY(answer.next, fields.Text("next", {.most_bytes = json::kNextBytes, .absent = ""}));
@@ -133,7 +132,7 @@ Result<ReopenedAnswer> ParseReopened(std::string_view body) {
   TIDEMILL_TRY(const Fields fields, Fields::Of(value, {}));
   ReopenedAnswer answer;
   TIDEMILL_TRY(answer.items, fields.Int("items", {}));
-  TIDEMILL_TRY(answer.round, Int32(fields, "round"));
+  TIDEMILL_TRY(answer.round, OptionalInt32(fields, "round"));
   return answer;
 }
 

@@ -20,8 +20,6 @@ using json::Fields;
 using json::Path;
 using json::Value;
 
-constexpr std::int64_t kMostInt32 = std::numeric_limits<std::int32_t>::max();
-
 // The request's own, or the spec's; if both are there they are the same.
 Result<std::string> ReadName(const Fields& request, const std::string& inner) {
   TIDEMILL_TRY(const std::string outer, json::ReadJobName(request));
@@ -114,7 +112,8 @@ Result<std::int32_t> ParseSeal(std::string_view body) {
   TIDEMILL_TRY(const Value value, json::Parse(body));
   TIDEMILL_TRY(const Fields fields, Fields::Of(value, {}));
   TIDEMILL_TRY_VOID(fields.Only({"parts"}));
-  TIDEMILL_TRY(const std::int64_t parts, fields.Int("parts", {.least = 0, .most = kMostInt32}));
+  TIDEMILL_TRY(const std::int64_t parts,
+               fields.Int("parts", {.least = 0, .most = json::kMaxInt32}));
   return static_cast<std::int32_t>(parts);
 }
 

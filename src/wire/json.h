@@ -21,6 +21,10 @@ namespace tidemill::json {
 
 using Value = nlohmann::json;
 
+// Bounds of fields that become an int32.
+inline constexpr std::int64_t kMinInt32 = std::numeric_limits<std::int32_t>::min();
+inline constexpr std::int64_t kMaxInt32 = std::numeric_limits<std::int32_t>::max();
+
 // One value, and nothing after it. kInvalid: not JSON, nested deeper than kDepth, a field twice, or
 // an integer that no 64 bits hold (it would change its value unseen).
 inline constexpr std::size_t kDepth = 32;

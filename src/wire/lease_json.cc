@@ -12,8 +12,6 @@
 namespace tidemill::json {
 namespace {
 
-constexpr std::int64_t kMostInt32 = std::numeric_limits<std::int32_t>::max();
-
 void AppendRuns(std::string& out, std::string_view field, const Bits& bits) {
   if (bits.Any()) AppendText(out, field, FormatRuns(bits));
 }
@@ -32,9 +30,10 @@ Result<ItemTry> ReadTry(const Fields& fields, JobId job) {
   ItemTry item;
   item.job = job;
   TIDEMILL_TRY(item.item, fields.Int("item", {.least = 0}));
-  TIDEMILL_TRY(const std::int64_t attempts, fields.Int("attempts", {.most = kMostInt32}));
-  TIDEMILL_TRY(const std::int64_t lost, fields.Int("lost", {.most = kMostInt32}));
-  TIDEMILL_TRY(const std::int64_t steps, fields.Int("steps", {.most = kMostInt32, .absent = 0}));
+  TIDEMILL_TRY(const std::int64_t attempts, fields.Int("attempts", {.most = json::kMaxInt32}));
+  TIDEMILL_TRY(const std::int64_t lost, fields.Int("lost", {.most = json::kMaxInt32}));
+  TIDEMILL_TRY(const std::int64_t steps,
+               fields.Int("steps", {.most = json::kMaxInt32, .absent = 0}));
   TIDEMILL_TRY(item.memory_bytes, fields.Int("memory_bytes", {.most = kMostMemory, .absent = 0}));
   item.attempts = static_cast<std::int32_t>(attempts);
   item.lost = static_cast<std::int32_t>(lost);
@@ -60,7 +59,7 @@ std::string SettlementText(const Settlement& settlement) {
 Result<Settlement> ReadSettlement(const Fields& fields) {
   Settlement read;
   TIDEMILL_TRY(read.lease, fields.Id<LeaseId>("lease"));
-  TIDEMILL_TRY(const std::int64_t seq, fields.Int("seq", {.least = 0, .most = kMostInt32}));
+  TIDEMILL_TRY(const std::int64_t seq, fields.Int("seq", {.least = 0, .most = json::kMaxInt32}));
   read.seq = static_cast<std::int32_t>(seq);
   TIDEMILL_TRY(read.ok, fields.Runs("ok", limits::kItemsPerChunk));
   TIDEMILL_TRY(read.failed, fields.Runs("failed", limits::kItemsPerChunk));
@@ -98,10 +97,12 @@ Result<Grant> ReadGrant(const Fields& fields, SessionId session) {
   lease.session = session;
   TIDEMILL_TRY(lease.id, fields.Id<LeaseId>("lease"));
   TIDEMILL_TRY(lease.chunk.job.number, fields.Int("job", {.least = 1}));
-  TIDEMILL_TRY(const std::int64_t chunk, fields.Int("chunk", {.least = 0, .most = kMostInt32}));
+  TIDEMILL_TRY(const std::int64_t chunk,
+               fields.Int("chunk", {.least = 0, .most = json::kMaxInt32}));
   TIDEMILL_TRY(const std::int64_t length,
                fields.Int("length", {.least = 1, .most = limits::kItemsPerChunk}));
-  TIDEMILL_TRY(const std::int64_t round, fields.Int("round", {.least = 0, .most = kMostInt32}));
+  TIDEMILL_TRY(const std::int64_t round,
+               fields.Int("round", {.least = 0, .most = json::kMaxInt32}));
   TIDEMILL_TRY(read.first_item, fields.Int("first_item", {.least = 0}));
   TIDEMILL_TRY(lease.mine, fields.Runs("items", static_cast<int>(length)));
   TIDEMILL_TRY(lease.memory_bytes, fields.Int("memory_bytes", {.most = kMostMemory, .absent = 0}));

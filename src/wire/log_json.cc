@@ -14,11 +14,10 @@ namespace {
 using json::Fields;
 using json::Value;
 
-constexpr std::int64_t kMostInt32 = std::numeric_limits<std::int32_t>::max();
 constexpr std::size_t kPartsMost = 1'000'000;
 constexpr std::size_t kCursorBytes = 4096;
 // As many as a page has, and room for one long part.
-constexpr std::size_t kTextBytes = 64 << 20;
+constexpr std::size_t kLogTextBytes = 64 << 20;
 
 // False: JSON cannot carry it as text.
 bool IsUtf8(std::string_view text) {
@@ -72,7 +71,7 @@ Result<LogPageDoc::Part> ReadPart(const Fields& fields) {
   TIDEMILL_TRY(part.over_limit, fields.Flag("over_limit", false));
   TIDEMILL_TRY(part.lost_before, fields.Flag("lost_before", false));
   if (fields.Find("base64") != nullptr) {
-    TIDEMILL_TRY(part.text, fields.Bytes("base64", kTextBytes));
+    TIDEMILL_TRY(part.text, fields.Bytes("base64", kLogTextBytes));
     return part;
   }
   const Value* text = fields.Find("text");
@@ -82,7 +81,7 @@ Result<LogPageDoc::Part> ReadPart(const Fields& fields) {
 }
 
 Result<std::int32_t> ReadInt32(const Fields& fields, std::string_view name) {
-  TIDEMILL_TRY(const std::int64_t number, fields.Int(name, {.most = kMostInt32, .absent = 0}));
+  TIDEMILL_TRY(const std::int64_t number, fields.Int(name, {.most = json::kMaxInt32, .absent = 0}));
   return static_cast<std::int32_t>(number);
 }
 

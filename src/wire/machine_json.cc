@@ -14,7 +14,7 @@ namespace {
 using json::Fields;
 using json::Value;
 
-Result<std::int64_t> ReadTime(const Fields& fields, std::string_view name) {
+Result<std::int64_t> ReadTimestamp(const Fields& fields, std::string_view name) {
   TIDEMILL_TRY(const std::string_view text, fields.Text(name, {.most_bytes = 64}));
   const auto ms = ParseTime(text);
   if (!ms) return json::Wrong(fields.In(name), "is not a time");
@@ -32,8 +32,8 @@ Result<ListedMachine> ReadMachine(const Fields& fields) {
   TIDEMILL_TRY(session.aside,
                fields.Text("aside", {.most_bytes = limits::kReasonBytes, .absent = ""}));
   TIDEMILL_TRY(session.shape, json::ReadResources(fields, "resources"));
-  TIDEMILL_TRY(read.joined_ms, ReadTime(fields, "joined_at"));
-  TIDEMILL_TRY(read.seen_ms, ReadTime(fields, "seen_at"));
+  TIDEMILL_TRY(read.joined_ms, ReadTimestamp(fields, "joined_at"));
+  TIDEMILL_TRY(read.seen_ms, ReadTimestamp(fields, "seen_at"));
   TIDEMILL_TRY(read.items, fields.Int("items", {.absent = 0}));
   TIDEMILL_TRY(read.status, json::ReadStatus(fields));
   return read;

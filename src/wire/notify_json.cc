@@ -19,8 +19,8 @@ using json::Path;
 using json::Value;
 
 // Of an answer that is larger than any of ours nothing is read.
-constexpr std::size_t kMostRows = 10'000;
-constexpr std::size_t kTimeBytes = 64;
+constexpr std::size_t kMaxNoticeRows = 10'000;
+constexpr std::size_t kNoticeTimeBytes = 64;
 // What is not UTF-8 grows to three bytes on the way.
 constexpr std::size_t kErrorBytes = 3 * limits::kReasonBytes;
 
@@ -54,7 +54,7 @@ std::string FormatOne(const Notification& one) {
 
 Result<std::int64_t> ReadWhen(const Fields& fields, std::string_view name) {
   TIDEMILL_TRY(const std::string_view text,
-               fields.Text(name, {.most_bytes = kTimeBytes, .absent = ""}));
+               fields.Text(name, {.most_bytes = kNoticeTimeBytes, .absent = ""}));
   return ParseTime(text).value_or(0);
 }
 
@@ -119,12 +119,12 @@ Result<std::vector<Notification>> ParseNotifications(std::string_view body) {
   TIDEMILL_TRY(const Value value, json::Parse(body));
   TIDEMILL_TRY(const Fields fields, Fields::Of(value, {}));
   std::vector<Notification> all;
-  TIDEMILL_TRY_VOID(
-      json::ReadEach(fields, "notifications", kMostRows, [&](const Fields& row) -> Result<void> {
-        TIDEMILL_TRY(Notification one, ReadOne(row));
-        all.push_back(std::move(one));
-        return {};
-      }));
+  TIDEMILL_TRY_VOID(json::ReadEach(fields, "notifications", kMaxNoticeRows,
+                                   [&](const Fields& row) -> Result<void> {
+                                     TIDEMILL_TRY(Notification one, ReadOne(row));
+                                     all.push_back(std::move(one));
+                                     return {};
+                                   }));
   return all;
 }
 

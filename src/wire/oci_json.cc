@@ -15,7 +15,7 @@ namespace {
 using json::Fields;
 using json::Value;
 
-constexpr std::size_t kPathBytes = 4096;
+constexpr std::size_t kOciPathBytes = 4096;
 
 std::string_view Trimmed(std::string_view text) {
   const std::size_t first = text.find_first_not_of(" \t");
@@ -123,14 +123,15 @@ Result<std::string> ParseOciRoot(std::string_view config) {
   const Value* const root = fields.Find("root");
   if (root == nullptr) return json::Wrong(fields.In("root"), "is missing");
   TIDEMILL_TRY(const Fields root_fields, Fields::Of(*root, fields.In("root")));
-  TIDEMILL_TRY(const std::string_view path, root_fields.Text("path", {.most_bytes = kPathBytes}));
+  TIDEMILL_TRY(const std::string_view path,
+               root_fields.Text("path", {.most_bytes = kOciPathBytes}));
   return std::string(path);
 }
 
 Result<std::string> ParseOciStateBundle(std::string_view state) {
   TIDEMILL_TRY(const Value value, json::Parse(state));
   TIDEMILL_TRY(const Fields fields, Fields::Of(value, {}));
-  TIDEMILL_TRY(const std::string_view path, fields.Text("bundle", {.most_bytes = kPathBytes}));
+  TIDEMILL_TRY(const std::string_view path, fields.Text("bundle", {.most_bytes = kOciPathBytes}));
   return std::string(path);
 }
 

@@ -16,16 +16,15 @@ namespace {
 using json::Fields;
 using json::Value;
 
-constexpr std::int64_t kMostInt32 = std::numeric_limits<std::int32_t>::max();
-
 // Any characters may be in it.
-std::string TextOf(const Fields& fields, std::string_view name) {
+std::string OptionalText(const Fields& fields, std::string_view name) {
   const Value* value = fields.Find(name);
   return value != nullptr && value->is_string() ? value->get<std::string>() : std::string();
 }
 
 Result<std::int32_t> Int32(const Fields& fields, std::string_view name, std::int64_t least) {
-  TIDEMILL_TRY(const std::int64_t number, fields.Int(name, {.least = least, .most = kMostInt32}));
+  TIDEMILL_TRY(const std::int64_t number,
+               fields.Int(name, {.least = least, .most = json::kMaxInt32}));
   return static_cast<std::int32_t>(number);
 }
 
@@ -66,11 +65,11 @@ Result<OneItem> ParseOneItem(std::string_view text) {
   OneItem item;
   TIDEMILL_TRY(item.job, ParseJob(job->dump()));
   TIDEMILL_TRY(item.item, fields.Int("item", {.most = limits::kItemsPerJob - 1}));
-  item.text = TextOf(fields, "text");
+  item.text = OptionalText(fields, "text");
   TIDEMILL_TRY(item.round, Int32(fields, "round", 0));
   TIDEMILL_TRY(item.attempt, Int32(fields, "attempt", 1));
   TIDEMILL_TRY(item.memory_bytes, fields.Int("memory_bytes", {.absent = 0}));
-  item.out = TextOf(fields, "out");
+  item.out = OptionalText(fields, "out");
   if (const Value* volumes = fields.Find("volumes"); volumes != nullptr && volumes->is_object()) {
     for (const auto& [name, folder] : volumes->items()) {
       if (folder.is_string()) item.volumes[name] = folder.get<std::string>();
@@ -93,7 +92,7 @@ Result<OneEnd> ParseOneEnd(std::string_view text) {
   TIDEMILL_TRY(const Value value, json::Parse(text));
   TIDEMILL_TRY(const Fields fields, Fields::Of(value, {}));
   OneEnd end;
-  end.reason = TextOf(fields, "reason");
+  end.reason = OptionalText(fields, "reason");
   if (const Value* outcome = fields.Find("outcome"); outcome != nullptr) {
     TIDEMILL_TRY(OutcomeRow row, ParseOutcomeRow(outcome->dump()));
     end.outcome = std::move(row.outcome);

@@ -15,10 +15,8 @@ namespace {
 using json::Fields;
 using json::Value;
 
-constexpr std::int64_t kMostInt32 = std::numeric_limits<std::int32_t>::max();
-constexpr std::int64_t kLeastInt32 = std::numeric_limits<std::int32_t>::min();
 // Of an answer that a newer server may have made longer.
-constexpr std::size_t kMostRows = 65'536;
+constexpr std::size_t kMaxOutcomeRows = 65'536;
 
 // What a program sent back is JSON; what an agent says it sent may be anything.
 std::string ResultText(const std::string& result) {
@@ -35,8 +33,9 @@ void ReadText(const Fields& fields, std::string_view name, std::string& text) {
   if (value != nullptr && value->is_string()) text = value->get_ref<const std::string&>();
 }
 
-Result<std::int32_t> Int32(const Fields& fields, std::string_view name, std::int64_t least) {
-  TIDEMILL_TRY(const std::int64_t number, fields.Int(name, {.least = least, .most = kMostInt32}));
+Result<std::int32_t> OutcomeInt32(const Fields& fields, std::string_view name, std::int64_t least) {
+  TIDEMILL_TRY(const std::int64_t number,
+               fields.Int(name, {.least = least, .most = json::kMaxInt32}));
   return static_cast<std::int32_t>(number);
 }
 
@@ -45,13 +44,13 @@ Result<OutcomeRow> ReadRow(const Fields& fields) {
   Outcome& outcome = row.outcome;
   TIDEMILL_TRY(outcome.item, fields.Int("item", {}));
   ReadText(fields, "text", row.text);
-  TIDEMILL_TRY(outcome.round, Int32(fields, "round", 0));
-  TIDEMILL_TRY(outcome.attempt, Int32(fields, "attempt", 0));
+  TIDEMILL_TRY(outcome.round, OutcomeInt32(fields, "round", 0));
+  TIDEMILL_TRY(outcome.attempt, OutcomeInt32(fields, "attempt", 0));
   TIDEMILL_TRY(row.last, fields.Flag("last", false));
   TIDEMILL_TRY(const std::string_view cause, fields.Text("cause", {.most_bytes = 32}));
   // One that a newer server has: what is sure is that it was no success.
   outcome.cause = ParseCause(cause).value_or(Cause::kFailed);
-  TIDEMILL_TRY(outcome.exit, Int32(fields, "exit", kLeastInt32));
+  TIDEMILL_TRY(outcome.exit, OutcomeInt32(fields, "exit", json::kMinInt32));
   std::string start;
   ReadText(fields, "started_at", start);
   outcome.start_ms = ParseTime(start).value_or(0);
@@ -119,12 +118,12 @@ Result<OutcomePage> ParseOutcomes(std::string_view body) {
   TIDEMILL_TRY(const Value value, json::Parse(body));
   TIDEMILL_TRY(const Fields fields, Fields::Of(value, {}));
   OutcomePage page;
-  TIDEMILL_TRY_VOID(
-      json::ReadEach(fields, "outcomes", kMostRows, [&](const Fields& element) -> Result<void> {
-        TIDEMILL_TRY(OutcomeRow row, ReadRow(element));
-        page.rows.push_back(std::move(row));
-        return {};
-      }));
+  TIDEMILL_TRY_VOID(json::ReadEach(fields, "outcomes", kMaxOutcomeRows,
+                                   [&](const Fields& element) -> Result<void> {
+                                     TIDEMILL_TRY(OutcomeRow row, ReadRow(element));
+                                     page.rows.push_back(std::move(row));
+                                     return {};
+                                   }));
   TIDEMILL_TRY(const std::string_view next,
                fields.Text("next", {.most_bytes = json::kNextBytes, .absent = ""}));
   if (next.empty()) return page;

@@ -73,7 +73,7 @@ Problem Make(const Kind& kind, int status, std::string detail) {
 constexpr std::string_view kTypePrefix = "/problems/";
 
 // A field of an answer that may be anything; empty if it is not there as text.
-std::string_view TextIn(const Result<json::Value>& value, const char* field) {
+std::string_view ProblemText(const Result<json::Value>& value, const char* field) {
   if (!value || !value->is_object()) return {};
   const auto found = value->find(field);
   if (found == value->end() || !found->is_string()) return {};
@@ -108,8 +108,8 @@ Error ParseProblem(int status, std::string_view body) {
   std::string_view name;
   std::string reason = "the server answered " + std::to_string(status);
   const auto value = json::Parse(body);
-  if (const auto detail = TextIn(value, "detail"); !detail.empty()) reason = detail;
-  if (const auto type = TextIn(value, "type"); type.starts_with(kTypePrefix)) {
+  if (const auto detail = ProblemText(value, "detail"); !detail.empty()) reason = detail;
+  if (const auto type = ProblemText(value, "type"); type.starts_with(kTypePrefix)) {
     name = type.substr(kTypePrefix.size());
   }
   const auto* named =
@@ -124,12 +124,12 @@ Error ParseProblem(int status, std::string_view body) {
 Problem ReadProblem(int status, std::string_view body) {
   Problem problem = ProblemOf(status, "the server answered " + std::to_string(status));
   const auto value = json::Parse(body);
-  if (const auto type = TextIn(value, "type"); type.starts_with(kTypePrefix)) {
+  if (const auto type = ProblemText(value, "type"); type.starts_with(kTypePrefix)) {
     problem.code = type.substr(kTypePrefix.size());
   }
-  if (const auto title = TextIn(value, "title"); !title.empty()) problem.title = title;
-  if (const auto detail = TextIn(value, "detail"); !detail.empty()) problem.detail = detail;
-  if (const auto next = TextIn(value, "next"); !next.empty()) problem.next = next;
+  if (const auto title = ProblemText(value, "title"); !title.empty()) problem.title = title;
+  if (const auto detail = ProblemText(value, "detail"); !detail.empty()) problem.detail = detail;
+  if (const auto next = ProblemText(value, "next"); !next.empty()) problem.next = next;
   return problem;
 }
 

@@ -16,13 +16,13 @@ double Seconds(Duration time) { return static_cast<double>(time.count()) / 1e6; 
 // With a fraction of at most three digits.
 std::string Thousandths(double value) { return json::Cpus(std::llround(value * 1000)); }
 
-void AppendSeconds(std::string& out, std::string_view field, Duration time) {
+void AppendThousandths(std::string& out, std::string_view field, Duration time) {
   json::AppendValue(out, field, Thousandths(Seconds(time)));
 }
 
 void AppendBill(std::string& out, std::string_view field, const MachineBill& bill) {
   std::string text = "{";
-  AppendSeconds(text, "machine_seconds", bill.time);
+  AppendThousandths(text, "machine_seconds", bill.time);
   json::AppendValue(text, "cost", DollarsText(bill.cost));
   json::AppendValue(out, field, text + "}");
 }
@@ -39,7 +39,7 @@ std::string MomentsText(const std::vector<Rehearsed::Moment>& moments) {
   std::string out = "[";
   for (const Rehearsed::Moment& moment : moments) {
     std::string text = "{";
-    AppendSeconds(text, "seconds", moment.at);
+    AppendThousandths(text, "seconds", moment.at);
     json::AppendNumber(text, "machines", moment.machines);
     json::AppendNumber(text, "joined", moment.joined);
     json::AppendNumber(text, "done", moment.done);
@@ -53,21 +53,21 @@ std::string RunText(const Rehearsed& run) {
   json::AppendNumber(out, "seed", static_cast<std::int64_t>(run.seed));
   json::AppendNumber(out, "succeeded", run.succeeded);
   json::AppendNumber(out, "failed", run.failed);
-  AppendSeconds(out, "seconds", run.time);
+  AppendThousandths(out, "seconds", run.time);
   json::AppendValue(out, "cost", DollarsText(run.cost()));
   AppendBill(out, "work", run.work);
   AppendBill(out, "lost", run.lost);
   AppendBill(out, "idle", run.idle);
   AppendBill(out, "boot", run.boot);
-  AppendSeconds(out, "useful_machine_seconds", run.useful);
-  AppendSeconds(out, "joined_machine_seconds", run.joined_time());
+  AppendThousandths(out, "useful_machine_seconds", run.useful);
+  AppendThousandths(out, "joined_machine_seconds", run.joined_time());
   json::AppendValue(out, "useful", Thousandths(run.useful_part()));
   json::AppendNumber(out, "machines", run.machines);
   json::AppendNumber(out, "most_machines", run.most_machines);
   json::AppendNumber(out, "interruptions", run.interruptions);
   json::AppendNumber(out, "slots", run.slots);
-  AppendSeconds(out, "ideal_seconds", run.ideal);
-  AppendSeconds(out, "bound_seconds", run.bound);
+  AppendThousandths(out, "ideal_seconds", run.ideal);
+  AppendThousandths(out, "bound_seconds", run.bound);
   json::AppendValue(out, "over_time", MomentsText(run.moments));
   return out + "}";
 }

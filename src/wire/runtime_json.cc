@@ -16,7 +16,7 @@ using json::Fields;
 using json::Path;
 using json::Value;
 
-constexpr std::size_t kPathBytes = 4096;
+constexpr std::size_t kRuntimePathBytes = 4096;
 constexpr std::size_t kMostFolders = 16;
 constexpr std::size_t kMostHooks = 64;      // of a stage of one file
 constexpr std::size_t kMostWords = 256;     // of a hook's command line or environment
@@ -36,7 +36,7 @@ Result<void> Only(const Value& object, const Path& path,
 }
 
 bool IsWhole(std::string_view path) {
-  return path.starts_with('/') && path.size() <= kPathBytes &&
+  return path.starts_with('/') && path.size() <= kRuntimePathBytes &&
          path.find('\0') == std::string_view::npos;
 }
 
@@ -48,7 +48,7 @@ Result<std::vector<std::string>> ReadPaths(const Fields& fields, std::string_vie
 // Nothing: it is absent.
 Result<std::string> ReadPath(const Fields& fields, std::string_view name, std::string_view absent) {
   TIDEMILL_TRY(const std::string_view path,
-               fields.Text(name, {.most_bytes = kPathBytes, .absent = absent}));
+               fields.Text(name, {.most_bytes = kRuntimePathBytes, .absent = absent}));
   if (!path.empty() && !IsWhole(path)) {
     return json::Wrong(fields.In(name), "must be a whole path, such as /var/log/x.log");
   }
@@ -60,7 +60,7 @@ Result<OciHook> ReadHook(const Value& value, const Path& path, HookStage stage) 
   TIDEMILL_TRY_VOID(Only(value, path, {"path", "args", "env", "timeout"}));
   OciHook hook;
   hook.stage = stage;
-  TIDEMILL_TRY(hook.path, fields.Text("path", {.most_bytes = kPathBytes}));
+  TIDEMILL_TRY(hook.path, fields.Text("path", {.most_bytes = kRuntimePathBytes}));
   if (!IsWhole(hook.path)) return json::Wrong(fields.In("path"), "must be a whole path");
   const auto any = [](std::string_view word) { return word.find('\0') == std::string_view::npos; };
   TIDEMILL_TRY(hook.args,

@@ -19,9 +19,9 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr int kDefaultRetries = 3;
-constexpr std::int64_t kMostMillicpus = 1'000'000'000;
+constexpr std::int64_t kMaxSpecMillicpus = 1'000'000'000;
 constexpr std::int64_t kMostBytes = std::int64_t{1} << 60;
-constexpr std::int64_t kMostDevices = 1000;
+constexpr std::int64_t kMaxSpecDevices = 1000;
 constexpr std::int64_t kMostExit = 255;
 // More attempts than a chunk has items are no canary any more, but the job itself.
 constexpr std::int64_t kMostCanary = limits::kItemsPerChunk;
@@ -64,9 +64,10 @@ Result<void> ReadResources(const Fields& spec, ParsedSpec& parsed) {
   }
   TIDEMILL_TRY(const Fields fields, Fields::Of(*value, path));
   TIDEMILL_TRY(needs.millicpus,
-               fields.Millicpus("cpus", {.least = 1, .most = kMostMillicpus, .absent = 1000}));
+               fields.Millicpus("cpus", {.least = 1, .most = kMaxSpecMillicpus, .absent = 1000}));
   TIDEMILL_TRY_VOID(ReadMemory(fields, parsed.job));
-  TIDEMILL_TRY(needs.devices, ReadDevices(fields, "devices", {.least = 1, .most = kMostDevices}));
+  TIDEMILL_TRY(needs.devices,
+               ReadDevices(fields, "devices", {.least = 1, .most = kMaxSpecDevices}));
   for (const auto& [kind, asked] : needs.devices) {
     if (!asked.ids.empty() && asked.count != static_cast<std::int32_t>(asked.ids.size())) {
       return Wrong(fields.In("devices"), kind + " counts fewer than it names");

@@ -12,7 +12,7 @@ namespace tidemill::json {
 namespace {
 
 // More of one kind than any machine has; sums of such numbers fit.
-constexpr std::int64_t kMostDevices = 1'000'000;
+constexpr std::int64_t kMaxStatusDevices = 1'000'000;
 
 // What may be sent of a text that comes from whatever runs there: valid, on one line, so long at
 // most.
@@ -111,7 +111,7 @@ Result<Resources> ReadResources(const Fields& fields, std::string_view name) {
   TIDEMILL_TRY(resources.millicpus, inner.Millicpus("cpus", {.least = 0, .most = kMostMillicpus}));
   TIDEMILL_TRY(resources.memory_bytes, inner.Int("memory", {.least = 0, .most = kMostMemory}));
   TIDEMILL_TRY(resources.devices,
-               ReadDevices(inner, "devices", {.least = 0, .most = kMostDevices}));
+               ReadDevices(inner, "devices", {.least = 0, .most = kMaxStatusDevices}));
   return resources;
 }
 

@@ -10,7 +10,7 @@ namespace tidemill::json {
 namespace {
 
 constexpr std::size_t kNfsBytes = 1024;
-constexpr std::size_t kOptionBytes = 512;
+constexpr std::size_t kMountOptionBytes = 512;
 
 Result<std::string> ReadHost(const Fields& fields) {
   TIDEMILL_TRY(const std::string_view host, fields.Text("host", {.most_bytes = kMountPathBytes}));
@@ -38,7 +38,7 @@ Result<Volume> ReadVolume(const Fields& fields) {
   }
   TIDEMILL_TRY((has_nfs ? volume.nfs : volume.host), has_nfs ? ReadNfs(fields) : ReadHost(fields));
   if (fields.Find("options") != nullptr) {
-    TIDEMILL_TRY(volume.options, fields.Text("options", {.most_bytes = kOptionBytes}));
+    TIDEMILL_TRY(volume.options, fields.Text("options", {.most_bytes = kMountOptionBytes}));
     if (!has_nfs) return Wrong(fields.In("options"), "are of an NFS mount");
     if (!IsNfsOptions(volume.options)) {
       return Wrong(fields.In("options"), "must be like \"nfsvers=4.1,hard\", without an address");

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/ascii.h"
 #include "yaml/scalar.h"
 
 namespace tidemill {
@@ -16,9 +17,6 @@ namespace {
 constexpr std::size_t kLines = 30'000;
 constexpr int kDepth = 16;
 constexpr std::size_t kKeyBytes = 64;
-
-bool IsLetter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
-bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 
 bool IsOf(std::string_view text, std::string_view others) {
   return std::all_of(text.begin(), text.end(), [&](char c) {

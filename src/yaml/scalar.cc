@@ -5,10 +5,10 @@
 #include <charconv>
 #include <cstdint>
 
+#include "base/ascii.h"
+
 namespace tidemill {
 namespace {
-
-bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 
 std::size_t Digits(std::string_view text) {
   return static_cast<std::size_t>(std::find_if_not(text.begin(), text.end(), IsDigit) -

@@ -72,7 +72,7 @@ void MakePrivateFolder(const fs::path& path) {
   fs::permissions(path, fs::perms::owner_all, error);
 }
 
-Error Trouble(const std::string& path, int number) {
+Error FileError(const std::string& path, int number) {
   const bool full = number == ENOSPC || number == EDQUOT;
   return {full ? Code::kExhausted : Code::kUnavailable, path + ": " + std::strerror(number)};
 }
@@ -177,13 +177,13 @@ Result<void> AppendSpool(const std::string& path, std::string_view bytes) {
     MakePrivateFolder(folder);
   }
   const Fd file(open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
-  if (!file) return tl::unexpected(Trouble(path, errno));
+  if (!file) return tl::unexpected(FileError(path, errno));
   const off_t before = lseek(file.get(), 0, SEEK_END);
   while (!bytes.empty()) {
     const ssize_t written = write(file.get(), bytes.data(), bytes.size());
     if (written < 0 && errno == EINTR) continue;
     if (written <= 0) {
-      const Error trouble = Trouble(path, written < 0 ? errno : ENOSPC);
+      const Error trouble = FileError(path, written < 0 ? errno : ENOSPC);
       // What follows must not stand behind half a piece; if even that fails, it is torn there.
       if (before >= 0 && ftruncate(file.get(), before) != 0) return tl::unexpected(trouble);
       return tl::unexpected(trouble);
@@ -217,7 +217,7 @@ Result<std::size_t> ShrinkSpool(const std::string& path) {
   const std::string fresh = path + ".new";
   RemoveSpool(fresh);
   TIDEMILL_TRY_VOID(AppendSpool(fresh, holes));
-  if (rename(fresh.c_str(), path.c_str()) != 0) return tl::unexpected(Trouble(path, errno));
+  if (rename(fresh.c_str(), path.c_str()) != 0) return tl::unexpected(FileError(path, errno));
   return holes.size();
 }
 

@@ -29,7 +29,7 @@ constexpr std::chrono::seconds kSweepEvery{30};
 // has left is not well.
 constexpr int kSweepRounds = 50;
 constexpr std::chrono::milliseconds kSweepPause{200};
-constexpr std::chrono::seconds kInspectWithin{30};
+constexpr std::chrono::seconds kImageInspectWithin{30};
 
 // Ends a container that was found and that nobody has adopted.
 struct Unclaimed {
@@ -241,7 +241,7 @@ void DockerEngine::Finder::LookAt(const std::string& name) {
   const std::string folder = name.substr(kPrefix.size());
   if (folder.find('/') != folder.npos) return;
   ++left_;
-  state_.api.Inspect(name, kInspectWithin,
+  state_.api.Inspect(name, kImageInspectWithin,
                      [self = shared_from_this(), folder](const Result<DockerState>& docker) {
                        if (docker && docker->running) self->Meet(folder, *docker);
                        self->OneLess();

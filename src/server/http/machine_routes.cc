@@ -31,7 +31,7 @@ Result<MachineFilter> ReadFilter(const HttpFields& fields) {
   return request;
 }
 
-void List(ApiState& state, Call call) {
+void ListMachines(ApiState& state, Call call) {
   using Machines = std::vector<ListedMachine>;
   auto request = ReadFilter(call.request.query);
   if (!request) return call.respond(ProblemAnswer(request.error()));
@@ -65,7 +65,8 @@ void DrainOne(ApiState& state, Call call) {
 }  // namespace
 
 void AddMachineRoutes(Router& router, ApiState& state) {
-  router.Get("/v1/machines", Needs::kViewer, [&state](Call call) { List(state, std::move(call)); });
+  router.Get("/v1/machines", Needs::kViewer,
+             [&state](Call call) { ListMachines(state, std::move(call)); });
   router.Post("/v1/machines/{session}/drain", Needs::kOperator,
               {.json_bytes = kJsonBytes, .may_be_absent = true},
               [&state](Call call) { DrainOne(state, std::move(call)); });

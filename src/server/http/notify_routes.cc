@@ -15,7 +15,7 @@ namespace {
 
 using Notifications = std::vector<Notification>;
 
-void List(ApiState& state, JobId job, Call call) {
+void ListNotifications(ApiState& state, JobId job, Call call) {
   if (auto query = Query::Of(call.request.query, {}); !query) {
     return call.respond(ProblemAnswer(query.error()));
   }
@@ -38,7 +38,7 @@ void List(ApiState& state, JobId job, Call call) {
 }  // namespace
 
 void AddNotifyRoutes(Router& router, ApiState& state) {
-  router.Get("/v1/jobs/{job}/notifications", Needs::kViewer, WithJob(state, List));
+  router.Get("/v1/jobs/{job}/notifications", Needs::kViewer, WithJob(state, ListNotifications));
 }
 
 }  // namespace tidemill

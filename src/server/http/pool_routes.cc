@@ -47,7 +47,7 @@ void AskWithNow(ApiState& state, Call call, Ask ask, Format format) {
                        }));
 }
 
-void Put(ApiState& state, Call call) {
+void PutPool(ApiState& state, Call call) {
   const auto name = ReadNameToMake(call);
   if (!name) return call.respond(ProblemAnswer(name.error()));
   const auto policy = ParsePoolPolicy(call.request.body);
@@ -130,7 +130,7 @@ void SetMachines(ApiState& state, Call call) {
   });
 }
 
-void Show(ApiState& state, Call call) {
+void ShowPool(ApiState& state, Call call) {
   if (auto query = Query::Of(call.request.query, {}); !query) {
     return call.respond(ProblemAnswer(query.error()));
   }
@@ -144,7 +144,7 @@ void Show(ApiState& state, Call call) {
       });
 }
 
-void List(ApiState& state, Call call) {
+void ListPools(ApiState& state, Call call) {
   const auto page = ReadPageAsked(call.request.query);
   if (!page) return call.respond(ProblemAnswer(page.error()));
   const std::string project = call.project;
@@ -159,7 +159,7 @@ void List(ApiState& state, Call call) {
 }
 
 // What the pool's machines came from goes with it, if we have made that.
-void Drop(ApiState& state, Call call) {
+void DropPool(ApiState& state, Call call) {
   const auto held = std::make_shared<Call>(std::move(call));
   WithPool(state, held, [&state, held](const PoolSettings& pool) {
     const auto respond = held->respond;
@@ -204,17 +204,18 @@ void Forgive(ApiState& state, Call call) {
 // Only an admin makes or removes a pool: one without demands would be a way around those of others.
 void AddPoolRoutes(Router& router, ApiState& state) {
   router.Put("/v1/pools/{pool}", Needs::kAdmin, {.json_bytes = kJsonBytes, .may_be_absent = true},
-             [&state](Call call) { Put(state, std::move(call)); });
+             [&state](Call call) { PutPool(state, std::move(call)); });
   router.Delete("/v1/pools/{pool}", Needs::kAdmin,
-                [&state](Call call) { Drop(state, std::move(call)); });
+                [&state](Call call) { DropPool(state, std::move(call)); });
   router.Put("/v1/pools/{pool}/machines", Needs::kOperator, {.json_bytes = kJsonBytes},
              [&state](Call call) { SetMachines(state, std::move(call)); });
   router.Post("/v1/pools/{pool}/forgive", Needs::kOperator,
               {.json_bytes = kJsonBytes, .may_be_absent = true},
               [&state](Call call) { Forgive(state, std::move(call)); });
   router.Get("/v1/pools/{pool}", Needs::kViewer,
-             [&state](Call call) { Show(state, std::move(call)); });
-  router.Get("/v1/pools", Needs::kViewer, [&state](Call call) { List(state, std::move(call)); });
+             [&state](Call call) { ShowPool(state, std::move(call)); });
+  router.Get("/v1/pools", Needs::kViewer,
+             [&state](Call call) { ListPools(state, std::move(call)); });
 }
 
 }  // namespace tidemill

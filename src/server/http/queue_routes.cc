@@ -15,7 +15,7 @@ namespace {
 
 HttpResponse QueueAnswer(const Queue& queue) { return JsonAnswer(FormatQueue(queue)); }
 
-void Put(ApiState& state, Call call) {
+void PutQueue(ApiState& state, Call call) {
   const auto name = ReadNameToMake(call);
   if (!name) return call.respond(ProblemAnswer(name.error()));
   const auto queue = ParseQueueBody(call.request.body, *name);
@@ -27,7 +27,7 @@ void Put(ApiState& state, Call call) {
       QueueAnswer);
 }
 
-void Show(ApiState& state, Call call) {
+void ShowQueue(ApiState& state, Call call) {
   if (auto query = Query::Of(call.request.query, {}); !query) {
     return call.respond(ProblemAnswer(query.error()));
   }
@@ -39,7 +39,7 @@ void Show(ApiState& state, Call call) {
       QueueAnswer);
 }
 
-void List(ApiState& state, Call call) {
+void ListQueues(ApiState& state, Call call) {
   const auto page = ReadPageAsked(call.request.query);
   if (!page) return call.respond(ProblemAnswer(page.error()));
   const std::string project = call.project;
@@ -53,7 +53,7 @@ void List(ApiState& state, Call call) {
       });
 }
 
-void Drop(ApiState& state, Call call) {
+void DropQueue(ApiState& state, Call call) {
   const std::string project = call.project;
   const std::string name = call.names[0];
   AskSettings<void>(
@@ -66,12 +66,13 @@ void Drop(ApiState& state, Call call) {
 
 void AddQueueRoutes(Router& router, ApiState& state) {
   router.Put("/v1/queues/{queue}", Needs::kOperator, {.json_bytes = kJsonBytes},
-             [&state](Call call) { Put(state, std::move(call)); });
+             [&state](Call call) { PutQueue(state, std::move(call)); });
   router.Delete("/v1/queues/{queue}", Needs::kOperator,
-                [&state](Call call) { Drop(state, std::move(call)); });
+                [&state](Call call) { DropQueue(state, std::move(call)); });
   router.Get("/v1/queues/{queue}", Needs::kViewer,
-             [&state](Call call) { Show(state, std::move(call)); });
-  router.Get("/v1/queues", Needs::kViewer, [&state](Call call) { List(state, std::move(call)); });
+             [&state](Call call) { ShowQueue(state, std::move(call)); });
+  router.Get("/v1/queues", Needs::kViewer,
+             [&state](Call call) { ListQueues(state, std::move(call)); });
 }
 
 }  // namespace tidemill

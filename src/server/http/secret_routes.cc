@@ -19,7 +19,7 @@
 namespace tidemill {
 namespace {
 
-void Put(ApiState& state, Call call) {
+void PutSecret(ApiState& state, Call call) {
   const std::string name = call.names[0];
   if (!IsName(name) || name.size() > limits::kNameBytes) {
     return call.respond(ProblemAnswer(
@@ -40,7 +40,7 @@ void Put(ApiState& state, Call call) {
       [] { return HttpResponse{.status = 204}; });
 }
 
-void List(ApiState& state, Call call) {
+void ListSecrets(ApiState& state, Call call) {
   if (auto query = Query::Of(call.request.query, {}); !query) {
     return call.respond(ProblemAnswer(query.error()));
   }
@@ -50,7 +50,7 @@ void List(ApiState& state, Call call) {
       [](const std::vector<SecretInfo>& secrets) { return JsonAnswer(FormatSecrets(secrets)); });
 }
 
-void Drop(ApiState& state, Call call) {
+void DropSecret(ApiState& state, Call call) {
   const std::string project = call.project;
   const std::string name = call.names[0];
   AskAccess<void>(
@@ -84,7 +84,7 @@ Result<Secrets> Fetch(Store& store, AccessStore& access, const KeyRing& keys, co
   return secrets;
 }
 
-void FetchForAgent(ApiState& state, Call call) {
+void FetchSecretForAgent(ApiState& state, Call call) {
   const auto ask = ReadAgentAsk(state, call);
   if (!ask) return call.respond(ProblemAnswer(ask.error()));
   if (!state.options.keys) {
@@ -111,13 +111,13 @@ void FetchForAgent(ApiState& state, Call call) {
 
 void AddSecretRoutes(Router& router, ApiState& state) {
   router.Put("/v1/secrets/{secret}", Needs::kOperator, {.json_bytes = kJsonBytes},
-             [&state](Call call) { Put(state, std::move(call)); });
+             [&state](Call call) { PutSecret(state, std::move(call)); });
   router.Get("/v1/secrets", Needs::kSubmitter,
-             [&state](Call call) { List(state, std::move(call)); });
+             [&state](Call call) { ListSecrets(state, std::move(call)); });
   router.Delete("/v1/secrets/{secret}", Needs::kOperator,
-                [&state](Call call) { Drop(state, std::move(call)); });
+                [&state](Call call) { DropSecret(state, std::move(call)); });
   router.Get("/v1/agents/{session}/jobs/{job}/secrets", Needs::kSessionToken,
-             [&state](Call call) { FetchForAgent(state, std::move(call)); });
+             [&state](Call call) { FetchSecretForAgent(state, std::move(call)); });
 }
 
 }  // namespace tidemill

@@ -18,7 +18,7 @@ namespace {
 
 HttpResponse SpecAnswer(const KeptSpec& spec) { return JsonAnswer(FormatKeptSpec(spec)); }
 
-void Put(ApiState& state, Call call) {
+void PutSpec(ApiState& state, Call call) {
   const auto name = ReadNameToMake(call);
   if (!name) return call.respond(ProblemAnswer(name.error()));
   auto document = ParseSpecToKeep(call.request.body);
@@ -42,7 +42,7 @@ Result<std::optional<std::int32_t>> ReadVersion(const HttpFields& fields) {
   return static_cast<std::int32_t>(version);
 }
 
-void Show(ApiState& state, Call call) {
+void ShowSpec(ApiState& state, Call call) {
   const auto version = ReadVersion(call.request.query);
   if (!version) return call.respond(ProblemAnswer(version.error()));
   const std::string project = call.project;
@@ -55,7 +55,7 @@ void Show(ApiState& state, Call call) {
       SpecAnswer);
 }
 
-void List(ApiState& state, Call call) {
+void ListSpecs(ApiState& state, Call call) {
   const auto page = ReadPageAsked(call.request.query);
   if (!page) return call.respond(ProblemAnswer(page.error()));
   const std::string project = call.project;
@@ -69,7 +69,7 @@ void List(ApiState& state, Call call) {
       });
 }
 
-void Drop(ApiState& state, Call call) {
+void DropSpec(ApiState& state, Call call) {
   const std::string project = call.project;
   const std::string name = call.names[0];
   AskSettings<void>(
@@ -82,12 +82,13 @@ void Drop(ApiState& state, Call call) {
 
 void AddSpecRoutes(Router& router, ApiState& state) {
   router.Put("/v1/specs/{spec}", Needs::kOperator, {.json_bytes = kJsonBytes},
-             [&state](Call call) { Put(state, std::move(call)); });
+             [&state](Call call) { PutSpec(state, std::move(call)); });
   router.Delete("/v1/specs/{spec}", Needs::kOperator,
-                [&state](Call call) { Drop(state, std::move(call)); });
+                [&state](Call call) { DropSpec(state, std::move(call)); });
   router.Get("/v1/specs/{spec}", Needs::kViewer,
-             [&state](Call call) { Show(state, std::move(call)); });
-  router.Get("/v1/specs", Needs::kViewer, [&state](Call call) { List(state, std::move(call)); });
+             [&state](Call call) { ShowSpec(state, std::move(call)); });
+  router.Get("/v1/specs", Needs::kViewer,
+             [&state](Call call) { ListSpecs(state, std::move(call)); });
 }
 
 }  // namespace tidemill

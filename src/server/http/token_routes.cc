@@ -40,7 +40,7 @@ Result<NewToken> ReadNewToken(ApiState& state, const Call& call) {
   return token;
 }
 
-void Create(ApiState& state, Call call) {
+void CreateToken(ApiState& state, Call call) {
   const auto token = ReadNewToken(state, call);
   if (!token) return call.respond(ProblemAnswer(token.error()));
   AskAccess<Token>(
@@ -68,7 +68,7 @@ Result<TokenFilter> ReadFilter(const Call& call) {
   return filter;
 }
 
-void List(ApiState& state, Call call) {
+void ListTokens(ApiState& state, Call call) {
   const auto filter = ReadFilter(call);
   if (!filter) return call.respond(ProblemAnswer(filter.error()));
   AskAccess<std::vector<Token>>(
@@ -163,8 +163,9 @@ void AddTokenRoutes(Router& router, ApiState& state) {
   const Body json{.json_bytes = kJsonBytes};
   const Body nothing{.json_bytes = kJsonBytes, .may_be_absent = true};
   router.Post("/v1/tokens", Needs::kAdmin, json,
-              [&state](Call call) { Create(state, std::move(call)); });
-  router.Get("/v1/tokens", Needs::kAdmin, [&state](Call call) { List(state, std::move(call)); });
+              [&state](Call call) { CreateToken(state, std::move(call)); });
+  router.Get("/v1/tokens", Needs::kAdmin,
+             [&state](Call call) { ListTokens(state, std::move(call)); });
   router.Delete("/v1/tokens/{token}", Needs::kAdmin,
                 [&state](Call call) { Revoke(state, std::move(call)); });
   router.Post("/v1/login", Needs::kNothing, json,
