@@ -126,6 +126,18 @@ def moto(env, monkeypatch):
 
 
 @pytest.fixture
+def times(monkeypatch):
+    """Shortens internal times of the programs that are started from now on."""
+    set_so_far = []
+
+    def shorten(*entries):
+        set_so_far.extend(entries)
+        monkeypatch.setenv("TIDEMILL_TIMES", ",".join(set_so_far))
+
+    return shorten
+
+
+@pytest.fixture
 def registry(env):
     """A registry of images that anybody may have."""
     server = Registry(env.folder).start()
