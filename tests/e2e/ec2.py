@@ -131,10 +131,10 @@ class Instance:
         environment["AWS_EC2_METADATA_DISABLED"] = "false"
         self.agent.spawn(environment)
 
-    def interrupt(self, notice_s: int) -> None:
-        """AWS says that it will take the machine, and takes it in time."""
-        self.metadata.say(spot_in_s=notice_s)
-        self.cloud.later(notice_s, lambda: self.cloud.take(self.id))
+    def give_notice(self) -> None:
+        """AWS says that it will take the machine, so soon that items end at once; `Ec2.take` then
+        takes it."""
+        self.metadata.say(spot_in_s=30)
 
     def end(self) -> None:
         """Its power is gone."""
@@ -153,7 +153,6 @@ class Ec2:
         self.running: Dict[str, Instance] = {}
         self.seen: List[str] = []
         self.errors: List[BaseException] = []
-        self._timers: List[threading.Timer] = []
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._run, daemon=True)
 
@@ -195,16 +194,8 @@ class Ec2:
                 InstanceId=made, ShouldDecrementDesiredCapacity=True
             )
 
-    def later(self, seconds: float, call: Callable[[], None]) -> None:
-        timer = threading.Timer(seconds, call)
-        timer.daemon = True
-        timer.start()
-        self._timers.append(timer)
-
     def close(self) -> None:
         self._over.set()
         self._thread.join(30)
-        for timer in self._timers:
-            timer.cancel()
         for instance in self.running.values():
             instance.end()

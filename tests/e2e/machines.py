@@ -5,16 +5,12 @@ import contextlib
 import os
 import pathlib
 import signal
-import socket
 from typing import Any, Dict, List, NamedTuple
 
-from env import Env, Http, Server, found_below, whole_lines
+from env import Env, Http, Server, found_below, free_port, wait_until, whole_lines
 
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+# The minimum time for which the pools of tests bill a machine.
+BILLED_AT_LEAST_S = 4
 
 
 class Billed(NamedTuple):
@@ -52,7 +48,8 @@ class Machines:
             "price": 3.6,
             "on_demand": 3.6,
             "max": 3,
-            "idle": "2s",
+            "idle": "1s",
+            "billed_at_least": BILLED_AT_LEAST_S,
             "options": {"engine": "process"},
             **machines,
         }
@@ -80,6 +77,13 @@ class Machines:
         rows = [line.split() for line in whole_lines(self.folder / "bill")]
         return [Billed(row[0], row[1], row[2], int(row[3]), int(row[4])) for row in rows]
 
+    def made(self) -> int:
+        """Machines that were ever ordered."""
+        return int(self.env.sql("select count(*) from machine"))
+
+    def all_gone(self) -> bool:
+        return set(self.states()) <= {"gone"} and not self.pids()
+
     def states(self) -> Dict[str, int]:
         """Machines by their state, as the server has them."""
         rows = self.env.sql("select state, count(*) from machine group by state").split()
@@ -98,3 +102,24 @@ def is_alive(pid: int) -> bool:
     except OSError:
         return False
     return stat.rsplit(")", 1)[1].split()[0] != "Z"
+
+
+def wait_for_rounds(env: Env, rounds: int = 3) -> None:
+    """Until the leader has begun that many rounds from now on, and so has ended all but one."""
+
+    def renewed() -> str:
+        return env.sql("select epoch, until from leader")
+
+    for _ in range(rounds):
+        before = renewed()
+        wait_until("a round of the leader", lambda text=before: renewed() != text)
+
+
+def most_at_once(bill: List[Billed]) -> int:
+    """Machines that were billed at the same moment."""
+    changes = [(row.since_us, 1) for row in bill] + [(row.ended_us, -1) for row in bill]
+    most = there = 0
+    for _, change in sorted(changes):
+        there += change
+        most = max(most, there)
+    return most

@@ -2,6 +2,7 @@
 """How machines, containers and their disks end, and what becomes of items then."""
 
 import os
+import pathlib
 import signal
 import subprocess
 import uuid
@@ -54,36 +55,47 @@ def test_a_drain_asks_items_to_end_and_kills_those_that_do_not(http, fleet, dock
 # --- a container is taken away ---
 
 
+def init_of(item):
+    """The init of the container in which a process of an item runs."""
+    status = pathlib.Path(f"/proc/{item}/status").read_text()
+    init = int(status.split("PPid:")[1].split()[0])
+    assert b"init" in pathlib.Path(f"/proc/{init}/cmdline").read_bytes()
+    return init
+
+
+def release(item):
+    """Makes the file `go` in the scratch folder of an item that waits for it."""
+    process = pathlib.Path(f"/proc/{item}")
+    variables = process.joinpath("environ").read_bytes().split(b"\0")
+    scratch = next(text for text in variables if text.startswith(b"TIDEMILL_SCRATCH="))
+    folder = scratch.split(b"=", 1)[1].decode().lstrip("/")
+    process.joinpath("root", folder, "go").touch()
+
+
 def test_an_item_whose_init_was_killed_begins_anew_and_it_costs_nothing(http, fleet):
     agent = fleet("m1", "--cpus", "1")
-    job = submit(http, sh(f"sleep 10; true # {BEREAVED}", retries=0), 1)
+    stay = 'while ! test -e "$TIDEMILL_SCRATCH/go"; do sleep 0.1; done'
+    job = submit(http, sh(f"{stay} # {BEREAVED}", retries=0), 1)
     item = wait_until("it to run", lambda: marked(BEREAVED), 60)[0]
-    status = open(f"/proc/{item}/status").read()
-    init = int(status.split("PPid:")[1].split()[0])
-    os.kill(init, signal.SIGKILL)  # as the kernel does when memory is full
+    os.kill(init_of(item), signal.SIGKILL)  # as the kernel does when memory is full
     wait_until("the agent to see it", lambda: agent.events("container.gone"), 60)
+    others = lambda: [pid for pid in marked(BEREAVED) if pid != item]  # noqa: E731
+    release(wait_until("it to run again", others, 60)[0])
     assert wait_for_end(http, job, 60)["counts"]["succeeded"] == 1
     assert items_of(http, job)[0]["outcome"]["attempt"] == 1
 
 
 def test_an_item_that_has_its_init_killed_again_and_again_has_failed(http, fleet):
     agent = fleet("m1", "--cpus", "1")
-    job = submit(http, sh(f"sleep 60; true # {FATAL}", retries=0), 1)
-    killed = set()
-
-    def over():
-        for item in marked(FATAL):
-            try:
-                status = open(f"/proc/{item}/status").read()
-                init = int(status.split("PPid:")[1].split()[0])
-                if init not in killed and b"init" in open(f"/proc/{init}/cmdline", "rb").read():
-                    killed.add(init)
-                    os.kill(init, signal.SIGKILL)
-            except OSError:  # it has just ended
-                continue
-        return show(http, job)["state"] == "finished"
-
-    wait_until("the job to end", over, 90)
+    job = submit(http, sh(f"echo runs; while :; do sleep 1; done # {FATAL}", retries=0), 1)
+    for number in range(1, 4):
+        # What it wrote is here, so the agent knows that it has begun.
+        runs = lambda: agent.written().count(b"runs\n") == number
+        wait_until("it to run", runs, 60)
+        os.kill(init_of(marked(FATAL)[0]), signal.SIGKILL)
+        gone = lambda: len(agent.events("container.gone")) == number
+        wait_until("the agent to see it", gone, 60)
+    wait_for_end(http, job, 60)
     assert len(agent.events("container.gone")) == 3
     told = items_of(http, job)[0]["outcome"]
     assert (told["cause"], told["exit"]) == ("failed", 137), told
@@ -113,7 +125,8 @@ FILLS = {
 
 
 @pytest.mark.parametrize("who", list(FILLS))
-def test_a_full_disk_costs_items_nothing(http, fleet, small_disk, who):
+def test_a_full_disk_costs_items_nothing(http, fleet, small_disk, times, who):
+    times("agent.fault_rest=10s")
     first = fleet("m1", "--cpus", "1")
     script = f"if {ON_M1}; then {FILLS[who]}; sleep 600; fi"
     job = submit(http, sh(script, retries=0, canary=0, grace="1s"), 6)
@@ -129,8 +142,8 @@ def test_a_full_disk_costs_items_nothing(http, fleet, small_disk, who):
     causes = causes_of(http, job)
     assert causes["machine-fault"] == 1 and causes["failed"] == 0, causes
     if who == "scratch":
-        return  # its room came back with its end; the minute below is the same for all
-    # Somebody makes room: within a minute it takes items again.
+        return  # its room came back with its end; what is below is the same for all
+    # Somebody makes room: after its rest it takes items again.
     (small_disk / "filler").unlink(missing_ok=True)
     for pack in found_below(small_disk / "logs", "*/*.pack"):
         os.truncate(pack, 0)
