@@ -179,11 +179,27 @@ def env(postgres, tmp_path):
         world.close()
 
 
+@pytest.fixture(scope="module")
+def module_env(_cluster, tmp_path_factory):
+    """As `env`, for all tests of a module: for servers that no test kills or configures. Tests
+    are kept apart by projects, see projects.py."""
+    if _cluster._process is None or _cluster._process.poll() is not None:
+        _cluster.kill9()
+        _cluster.start()
+    world = Env(_cluster, tmp_path_factory.mktemp("module"))
+    try:
+        yield world
+    finally:
+        world.close()
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item, call):
     report = yield
-    world = getattr(item, "funcargs", {}).get("env")
-    if report.failed and isinstance(world, Env):
+    worlds = [getattr(item, "funcargs", {}).get(name) for name in ("env", "module_env")]
+    for world in worlds:
+        if not report.failed or not isinstance(world, Env):
+            continue
         for log in world.logs():
             report.sections.append((f"end of {log.name}", tail(log)))
     return report

@@ -7,6 +7,7 @@ import signal
 
 import pytest
 from env import wait_until
+from projects import cli_in, new_project
 
 from cli import PLAIN, SPEC, Cli
 from load import Load
@@ -23,11 +24,28 @@ COMMANDS += ["env test"]
 COMMANDS += ["apply", "queues", "pools", "spec", "spec put", "spec list", "spec show", "spec rm"]
 
 
+def with_specs(cli):
+    (cli.folder / "render.yaml").write_text(SPEC)
+    (cli.folder / "plain.yaml").write_text(PLAIN)
+    return cli
+
+
+@pytest.fixture(scope="module")
+def server(module_env):
+    """One for all tests that neither kill it nor bring it machines."""
+    return module_env.server()
+
+
 @pytest.fixture
-def cli(env, tmp_path):
-    (tmp_path / "render.yaml").write_text(SPEC)
-    (tmp_path / "plain.yaml").write_text(PLAIN)
-    return Cli(tmp_path, env.server())
+def cli(server, tmp_path):
+    """In a project of its own."""
+    return with_specs(cli_in(new_project(server), tmp_path, server))
+
+
+@pytest.fixture
+def own_cli(env, tmp_path):
+    """With a server of its own, the first job of which is render-1."""
+    return with_specs(Cli(tmp_path, env.server()))
 
 
 def submit(cli, items, *words):
@@ -44,24 +62,25 @@ def test_a_job_is_submitted_listed_and_shown(cli):
     (cli.folder / "scenes.txt").write_text("a.blend\nb.blend\nc.blend\n")
     said = cli("submit", "render.yaml", "--items", "scenes.txt")
     assert said.code == 0, said
-    assert re.match(r"render-1 submitted: 3 items \(24 B, \S+ m?s\)\n", said.out), said
-    assert said.out.endswith("Follow it with:  tidemill watch render-1\n")
+    job = said.out.split()[0]
+    assert re.match(r"render-\d+ submitted: 3 items \(24 B, \S+ m?s\)\n", said.out), said
+    assert said.out.endswith(f"Follow it with:  tidemill watch {job}\n")
 
     listed = cli("jobs")
     assert listed.code == 0, listed
-    assert re.search(r"^render-1 +active +3 +0 +0 +0 +3 +\d\d:\d\d$", listed.out, re.MULTILINE), (
+    assert re.search(rf"^{job} +active +3 +0 +0 +0 +3 +\d\d:\d\d$", listed.out, re.MULTILINE), (
         listed
     )
     assert cli("jobs", "--state", "paused").out == "no job is paused\n"
-    assert cli("jobs", "-q").out == "render-1\n"
+    assert cli("jobs", "-q").out == f"{job}\n"
 
-    shown = cli("show", "render-1")
+    shown = cli("show", job)
     assert shown.code == 0, shown
     assert "image      registry.example/render:3" in shown.out
     assert "1 cpu and 1 GiB an item; 0 retries" in shown.out
     assert fits(shown.out) and "\x1b" not in shown.out
 
-    items = cli("items", "render-1")
+    items = cli("items", job)
     assert [line.split()[-1] for line in items.out.splitlines()[1:4]] == [
         "a.blend",
         "b.blend",
@@ -71,37 +90,44 @@ def test_a_job_is_submitted_listed_and_shown(cli):
 
 def test_programs_get_json(cli):
     assert cli("version", "--json").json()["version"]
-    job = cli("submit", "render.yaml", "--range", "2", "--json").json()
-    assert (job["id"], job["items"], job["state"]) == ("render-1", 2, "active")
+    made = cli("submit", "render.yaml", "--range", "2", "--json").json()
+    assert (made["items"], made["state"]) == (2, "active")
+    job = made["id"]
     assert cli("jobs", "--json").json()["jobs"][0]["counts"]["waiting"] == 2
-    assert cli("show", "render-1", "--json").json()["counts"]["total"] == 2
-    assert len(cli("items", "render-1", "--json").json()["items"]) == 2
-    assert "duration_ms" in cli("usage", "render-1", "--json").json()
+    assert cli("show", job, "--json").json()["counts"]["total"] == 2
+    assert len(cli("items", job, "--json").json()["items"]) == 2
+    assert "duration_ms" in cli("usage", job, "--json").json()
     assert cli("machines", "--json").json()["machines"] == []
-    assert cli("pause", "render-1", "--json").json()["state"] == "paused"
+    assert cli("pause", job, "--json").json()["state"] == "paused"
+    assert cli("cancel", job).code == 0
+    watched = cli("watch", job, "--json")
+    assert watched.code == 6
+    assert json.loads(watched.out)["state"] == "cancelled"
 
 
 def test_many_items_are_streamed(cli):
     text = "".join(f"scenes/{i:07}.blend\n" for i in range(500_000))
     said = cli("submit", "render.yaml", "--items", "-", stdin=text)
     assert said.code == 0, said
-    assert said.out.startswith("render-1 submitted: 500,000 items (10 MB, "), said
-    job = cli("show", "render-1", "--json").json()
+    assert " submitted: 500,000 items (10 MB, " in said.out, said
+    job = cli("show", said.out.split()[0], "--json").json()
     assert (job["items"], job["parts"]) == (500_000, 2)
 
 
 def test_no_items_are_one_item(cli):
     said = cli("submit", "render.yaml", "--env", "A=b", "--set", "size=9", "--name", "other")
-    assert said.out.startswith("other-1 submitted: 1 item, image registry.example/render:3, 1 cpu")
-    spec = cli("show", "other-1", "--json").json()["spec"]
+    one = r"(other-\d+) submitted: 1 item, image registry.example/render:3, 1 cpu"
+    job = re.match(one, said.out)[1]
+    spec = cli("show", job, "--json").json()["spec"]
     assert (spec["env"], spec["params"]) == ({"A": "b"}, {"size": "9"})
 
 
 def test_the_example_needs_no_file(cli):
     said = cli("submit", "--example", "hello")
+    job = said.out.split()[0]
     assert said.out == (
-        "hello-1 submitted: 100 items, image busybox:1.36, 1 cpu and 128 MiB each\n"
-        "Follow it with:  tidemill watch hello-1\n"
+        f"{job} submitted: 100 items, image busybox:1.36, 1 cpu and 128 MiB each\n"
+        f"Follow it with:  tidemill watch {job}\n"
     )
 
 
@@ -132,15 +158,15 @@ def test_wrong_use_is_told_and_sends_nothing(cli, words, stdin, error):
 def test_the_same_key_is_the_same_job(cli):
     first = cli("submit", "render.yaml", "--range", "7", "--key", "nightly", "-q")
     again = cli("submit", "render.yaml", "--range", "7", "--key", "nightly", "-q")
-    assert (first.out, again.out) == ("render-1\n", "render-1\n"), again
+    assert first.out.startswith("render-") and again.out == first.out, again
     other = cli("submit", "render.yaml", "--set", "size=4", "--range", "7", "--key", "nightly")
     assert other.code == 1, other
 
 
-@pytest.mark.parametrize("command", ["show", "watch", "items", "usage", "cancel", "pause"])
-def test_an_unknown_job_is_exit_3(cli, command):
-    said = cli(command, "x-9")
-    assert (said.code, said.err) == (3, "no job 'x-9'; tidemill jobs lists them\n")
+def test_an_unknown_job_is_exit_3(cli):
+    for command in ("show", "watch", "items", "usage", "cancel", "pause"):
+        said = cli(command, "x-9")
+        assert (said.code, said.err) == (3, "no job 'x-9'; tidemill jobs lists them\n"), command
     assert cli("retry", "x-9", "--failed").code == 3
     assert cli("logs", "x-9", "--item", "0").code == 3
 
@@ -182,86 +208,86 @@ def test_every_help_ends_with_an_example(tmp_path):
 def test_pause_resume_and_cancel(cli):
     job = submit(cli, 10)
     paused = cli("pause", job)
-    assert paused.code == 0 and "tidemill resume render-1" in paused.out, paused
-    assert cli("show", job).out.startswith("render-1 paused\n")
-    assert cli("resume", job).out.startswith("render-1 goes on\n")
+    assert paused.code == 0 and f"tidemill resume {job}" in paused.out, paused
+    assert cli("show", job).out.startswith(f"{job} paused\n")
+    assert cli("resume", job).out.startswith(f"{job} goes on\n")
     assert "cancelled" in cli("cancel", job).out
     said = cli("watch", job)
     assert said.code == 6, said
-    assert "render-1 cancelled: 0 succeeded, 0 failed, 10 cancelled" in said.out
+    assert f"{job} cancelled: 0 succeeded, 0 failed, 10 cancelled" in said.out
     said = cli("resume", job)
-    assert said.code == 1 and said.err.startswith("render-1: "), said
+    assert said.code == 1 and said.err.startswith(f"{job}: "), said
 
 
-def test_a_job_is_watched_to_its_end(cli, env):
-    job = submit(cli, 5000)
+def test_a_job_is_watched_to_its_end(own_cli, env):
+    job = submit(own_cli, 5000)
     with Load(env.folder, env.servers, "--agents", "4", "--item-ms", "50"):
-        machines = wait_until("machines", lambda: "4 machines" in cli("machines").out)
+        machines = wait_until("machines", lambda: "4 machines" in own_cli("machines").out)
         assert machines
-        said = cli("watch", job)
+        said = own_cli("watch", job)
         assert said.code == 0, said
         assert "render-1 finished: all 5,000 items succeeded" in said.out
-        usage = cli("usage", job)
+        usage = own_cli("usage", job)
         assert usage.code == 0 and re.search(r"^duration +- +- ", usage.out, re.MULTILINE), usage
         assert fits(usage.out)
-    said = cli("watch", job)  # over already
+    said = own_cli("watch", job)  # over already
     assert said.code == 0 and said.out == "render-1 finished: all 5,000 items succeeded\n", said
 
 
-def test_failed_items_are_listed_and_retried(cli, env):
-    job = submit(cli, 2000)
+def test_failed_items_are_listed_and_retried(own_cli, env):
+    job = submit(own_cli, 2000)
     with Load(env.folder, env.servers, "--agents", "2", "--failing-ppm", "5000"):
-        said = cli("watch", job)
+        said = own_cli("watch", job)
         assert said.code == 1, said
-        failed = cli("show", job, "--json").json()["counts"]["failed"]
+        failed = own_cli("show", job, "--json").json()["counts"]["failed"]
         assert failed > 0
-        listed = cli("items", job, "--state", "failed")
+        listed = own_cli("items", job, "--state", "failed")
         assert f"{failed} failed of 2,000." in listed.out, listed
         assert "tidemill retry render-1 --failed" in listed.out
         rows = listed.out.splitlines()[1:-1]
         assert len(rows) == failed and re.search(r" exit \d+ +1 +load-\d", rows[0]), listed
         first = rows[0].split()[0]
-        assert cli("items", job, "--state", "failed", "--limit", "1", "-q").out == f"{first}\n"
+        assert own_cli("items", job, "--state", "failed", "--limit", "1", "-q").out == f"{first}\n"
 
-        again = cli("retry", job, "--item", first)
+        again = own_cli("retry", job, "--item", first)
         assert again.out.startswith("1 item of render-1 waits again\n"), again
-        assert cli("watch", job).code == 1
-        again = cli("retry", job, "--failed")
+        assert own_cli("watch", job).code == 1
+        again = own_cli("retry", job, "--failed")
         assert again.out.startswith(f"{failed} items of render-1 wait again\n"), again
 
 
 def test_ctrl_c_leaves_the_job_running(cli):
     job = submit(cli, 10)
     watch = cli.start("watch", job)
-    assert watch.stdout.readline().startswith("render-1  0 / 10  0 %")
+    assert watch.stdout.readline().startswith(f"{job}  0 / 10  0 %")
     watch.send_signal(signal.SIGINT)
     out, err = watch.communicate(timeout=60)
     assert watch.returncode == 130, (out, err)
-    assert err.startswith("render-1 goes on."), err
+    assert err.startswith(f"{job} goes on."), err
     assert cli("show", job, "--json").json()["state"] == "active"
 
 
-def test_watch_outlives_a_server_that_is_replaced(cli, env):
-    job = submit(cli, 10)
-    watch = cli.start("watch", job)
+def test_watch_outlives_a_server_that_is_replaced(own_cli, env):
+    job = submit(own_cli, 10)
+    watch = own_cli.start("watch", job)
     watch.stdout.readline()
     env.servers[0].kill9()
     assert "does not answer" in watch.stderr.readline()
     env.servers[0].start()
     assert watch.stderr.readline() == "the server answers again\n"
-    assert cli("cancel", job).code == 0
+    assert own_cli("cancel", job).code == 0
     out, _ = watch.communicate(timeout=60)
     assert watch.returncode == 6, out
 
 
-def test_submit_goes_on_when_the_server_was_away(cli, env):
+def test_submit_goes_on_when_the_server_was_away(own_cli, env):
     line = "x" * 99 + "\n"
-    process = cli.start("submit", "render.yaml", "--items", "-")
+    process = own_cli.start("submit", "render.yaml", "--items", "-")
     # More than a part, so that the job is made and the first part is sent.
     process.stdin.write(line * 100_000)
     process.stdin.flush()
     drafts = '{"jobs":[{"id":"render-1"'
-    wait_until("a draft", lambda: cli("jobs", "--json").out.startswith(drafts))
+    wait_until("a draft", lambda: own_cli("jobs", "--json").out.startswith(drafts))
     env.servers[0].kill9()
     # Less than a part with the rest of the first: it reads no further while it waits.
     process.stdin.write(line * 50_000)
@@ -270,25 +296,17 @@ def test_submit_goes_on_when_the_server_was_away(cli, env):
     env.servers[0].start()
     assert process.wait(120) == 0, process.stderr.read()
     assert process.stdout.readline().startswith("render-1 submitted: 150,000 items")
-    assert cli("show", "render-1", "--json").json()["items"] == 150_000
+    assert own_cli("show", "render-1", "--json").json()["items"] == 150_000
 
 
-def test_a_terminal_gets_a_block_that_is_redrawn_in_its_width(cli, env):
-    job = submit(cli, 3000)
+def test_a_terminal_gets_a_block_that_is_redrawn_in_its_width(own_cli, env):
+    job = submit(own_cli, 1000)
     with Load(env.folder, env.servers, "--agents", "2", "--lease-ms", "300"):
-        said = cli.on_terminal(60, "watch", job)
+        said = own_cli.on_terminal(60, "watch", job)
     assert said.code == 0, said
     assert "\x1b[2A\x1b[J" in said.out or "\x1b[3A\x1b[J" in said.out, said
     assert "━" in said.out and "\x1b[32m" in said.out
     plain = re.sub(r"\x1b\[[0-9]*[a-zA-Z]", "", said.out).replace("\r", "")
     assert fits("\n".join(plain.splitlines()[:-1]), 60), plain
-    cli.env["NO_COLOR"] = "1"
-    assert "\x1b[32m" not in cli.on_terminal(60, "watch", job).out
-
-
-def test_an_answer_is_a_line_of_json(cli):
-    job = submit(cli, 1)
-    cli("cancel", job)
-    watched = cli("watch", job, "--json")
-    assert watched.code == 6
-    assert json.loads(watched.out)["state"] == "cancelled"
+    own_cli.env["NO_COLOR"] = "1"
+    assert "\x1b[32m" not in own_cli.on_terminal(60, "watch", job).out

@@ -8,26 +8,52 @@ import http.server
 import json
 import os
 import re
+import shutil
 import subprocess
 import threading
 import urllib.parse
 
 import pytest
+from object_server import S3
+from projects import cli_in, new_project
 
-from cli import PLAIN, Cli
+from cli import PLAIN
+
+
+@pytest.fixture(scope="module")
+def server(module_env):
+    return module_env.server()
 
 
 @pytest.fixture
-def cli(env, tmp_path):
+def cli(server, tmp_path):
+    """In a project of its own."""
     (tmp_path / "plain.yaml").write_text(PLAIN)
-    return Cli(tmp_path, env.server())
+    return cli_in(new_project(server), tmp_path, server)
+
+
+@pytest.fixture(scope="module")
+def store(module_env):
+    """An S3 server, which only the command line knows."""
+    server = S3(module_env.folder).start()
+    yield server
+    server.kill9()
 
 
 @pytest.fixture
-def bucket(cli, s3):
-    """A bucket of an S3 server, as the folder that it is kept in; the command line knows it."""
-    cli.env.update(s3.environment)
-    return s3.bucket("scans")
+def bucket(cli, store):
+    """An empty bucket, as the folder that it is kept in; the command line knows it."""
+    cli.env.update(store.environment)
+    folder = store.bucket("scans")
+    yield folder
+    shutil.rmtree(folder)
+
+
+def submitted(cli, *words):
+    """The job's id."""
+    said = cli("submit", "plain.yaml", *words, "-q")
+    assert said.code == 0, said
+    return said.out.strip()
 
 
 def items_of(cli, job):
@@ -51,16 +77,15 @@ def test_a_pattern_of_a_store_is_a_list_of_its_objects(cli, bucket):
     found = sorted(
         f"s3://scans/{path.relative_to(bucket)}".encode() for path in bucket.rglob("*.jpg")
     )
-    items = items_of(cli, "render-1")
+    items = items_of(cli, said.out.split()[0])
     assert items == [name.decode() for name in found]
     assert re.search(
         r"submitted: 3,201 items \(.*; 3,201 of 4,801 objects match, \S+/s\)", said.out
     )
 
-    said = cli("submit", "plain.yaml", "--items", "s3://scans/f0[3-5]/{0000003,*7}.jpg", "-q")
-    assert said.code == 0, said
+    job = submitted(cli, "--items", "s3://scans/f0[3-5]/{0000003,*7}.jpg")
     expected = [name for name in items if re.search(r"/f0[3-5]/(0000003|\d+7)\.jpg$", name)]
-    assert items_of(cli, "render-2") == expected and len(expected) > 20
+    assert items_of(cli, job) == expected and len(expected) > 20
 
 
 def test_a_table_in_a_store_is_a_list_of_its_rows(cli, bucket):
@@ -69,12 +94,11 @@ def test_a_table_in_a_store_is_a_list_of_its_rows(cli, bucket):
         writer = csv.DictWriter(file, ["id", "text"])
         writer.writeheader()
         writer.writerows(rows)
-    said = cli("submit", "plain.yaml", "--items", "s3://scans/list.csv.gz")
-    assert said.code == 0, said
-    assert [json.loads(item) for item in items_of(cli, "render-1")] == rows
+    job = submitted(cli, "--items", "s3://scans/list.csv.gz")
+    assert [json.loads(item) for item in items_of(cli, job)] == rows
     (cli.folder / "list.jsonl").write_text('{"a": 1}\n\n{"a": 2}\n')
-    assert cli("submit", "plain.yaml", "--items", "list.jsonl").code == 0
-    assert items_of(cli, "render-2") == ['{"a": 1}', '{"a": 2}']
+    job = submitted(cli, "--items", "list.jsonl")
+    assert items_of(cli, job) == ['{"a": 1}', '{"a": 2}']
 
 
 def test_local_files_are_stored_by_their_hash(cli, bucket, tmp_path):
@@ -87,7 +111,7 @@ def test_local_files_are_stored_by_their_hash(cli, bucket, tmp_path):
     upload = ("submit", "plain.yaml", "--items", "list.txt", "--upload", "s3://scans/in")
     said = cli(*upload)
     assert said.code == 0 and "; stored 51 files, 21" in said.out, said
-    items = items_of(cli, "render-1")
+    items = items_of(cli, said.out.split()[0])
     assert len(items) == len(set(items)) == 51
     for item in items:
         digest, name = re.fullmatch(r"s3://scans/in/([0-9a-f]{64})/(.*)", item).groups()
@@ -201,6 +225,6 @@ def test_a_million_objects_are_listed_in_little_memory(cli):
     assert status == 0, said
     assert "1,000,000 of 1,000,000 objects match" in said
     print(said, f"{usage.ru_maxrss // 1024} MiB, {usage.ru_utime + usage.ru_stime:.1f} s of cpu")
-    assert cli("show", "render-1", "--json").json()["items"] == 1_000_000
+    assert cli("show", said.split()[0], "--json").json()["items"] == 1_000_000
     # 64 MiB that wait for their turn, a part, some pages.
     assert usage.ru_maxrss < 250 * 1024

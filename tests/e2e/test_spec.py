@@ -29,10 +29,10 @@ Yaml12.yaml_implicit_resolvers = {
 }
 
 
-@pytest.fixture
-def submit(env):
+@pytest.fixture(scope="module")
+def submit(module_env):
     """Gives the status and, if it was refused, why."""
-    server = env.server("--objects", f"file://{env.folder}/objects")
+    server = module_env.server(*module_env.objects_flags)
     roles = ["arn:aws:iam::123456789012:role/films/*", "render@films-1.iam.gserviceaccount.com"]
     allowed = {"cloud_roles": roles}
     assert server.http.request("PUT", "/v1/projects/default/cloud-roles", allowed).status == 200
