@@ -105,10 +105,10 @@ def test_the_agent_works_there(env, empty_root):
     assert agent.terminate() == 0
 
 
-@pytest.fixture
-def database(tmp_path):
+@pytest.fixture(scope="module")
+def database(tmp_path_factory):
     """A PostgreSQL that speaks TLS as `database.test`, and what vouches for it."""
-    tls = Tls(tmp_path / "database_tls")
+    tls = Tls(tmp_path_factory.mktemp("database") / "tls")
     tls.make(["DNS:database.test"])
     with Postgres() as cluster:
         for source, name in ((tls.certificate, "server.crt"), (tls.key, "server.key")):
