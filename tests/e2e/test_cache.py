@@ -70,7 +70,8 @@ def test_what_changed_is_fetched_anew(http, fleet, s3):
     assert gets(s3, "data/weights") == 2
 
 
-def test_the_unused_makes_way_and_what_is_too_large_says_so(http, fleet, s3, docker):
+def test_the_unused_makes_way_and_what_is_too_large_says_so(http, fleet, s3, docker, times):
+    times("agent.idle_container=300ms", "agent.tick=200ms")
     bucket = s3.bucket("data")
     for name in ("a", "b"):
         (bucket / name).write_bytes(b"x" * 600_000)
