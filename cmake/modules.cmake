@@ -184,8 +184,8 @@ function(tidemill_add_programs folder)
     tidemill_included_modules("${own}" included)
     tidemill_libraries("${included}" libraries)
     add_executable(${name} ${source})
-    # Flags and construction: nothing that is worth the time of -O2. Not -O0, because the linker takes
-    # the inline functions of the first object, which is this one, for the whole program.
+    # Flags and construction: nothing that is worth the time of -O2. Not -O0, because the linker
+    # takes the inline functions of the first object, which is this one, for the whole program.
     target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O1>)
     if(name IN_LIST static_programs AND NOT TIDEMILL_SANITIZE)
       target_link_options(${name} PRIVATE -static)

@@ -23,7 +23,9 @@ std::string YesNo(bool flag) { return flag ? "yes" : "no"; }
 
 std::string OrDash(std::string text) { return text.empty() ? "-" : std::move(text); }
 
-std::string SettingTimeText(Duration time) { return DurationText(time / std::chrono::milliseconds(1)); }
+std::string SettingTimeText(Duration time) {
+  return DurationText(time / std::chrono::milliseconds(1));
+}
 
 std::string PriceText(Money price) { return "$" + DollarsText(price) + " an hour"; }
 

@@ -55,7 +55,8 @@ Result<Resources> ReadShape(const Fields& machines) {
   TIDEMILL_TRY(shape.millicpus,
                fields.Millicpus("cpus", {.least = 0, .most = kMaxPoolMillicpus, .absent = 0}));
   TIDEMILL_TRY(shape.memory_bytes, ReadSize(fields, "memory"));
-  TIDEMILL_TRY(shape.devices, ReadDevices(fields, "devices", {.least = 1, .most = kMaxPoolDevices}));
+  TIDEMILL_TRY(shape.devices,
+               ReadDevices(fields, "devices", {.least = 1, .most = kMaxPoolDevices}));
   if (WantsWholeMachine(shape)) {
     return Wrong(fields.In("devices"), "write how many of each kind a machine has");
   }

@@ -12,6 +12,7 @@ HERE = pathlib.Path(__file__).parent
 sys.path.insert(0, str(HERE))
 sys.path.insert(0, str(HERE.parents[1] / "tools"))
 
+import durations  # noqa: E402
 import test_images  # noqa: E402
 import test_network  # noqa: E402
 from agents import Agent  # noqa: E402
@@ -22,23 +23,25 @@ from registry import Registry  # noqa: E402
 from spot import SpotFleet  # noqa: E402
 from with_docker import DockerEngine  # noqa: E402
 
-# Minutes long, or in need of what no package has; no tests unless somebody asks for them.
-ASKED_FOR = {
-    "test_devices_cdi.py": "TIDEMILL_DOCKERD",
-    "test_env_idle.py": "TIDEMILL_IDLE",
-    "test_guests.py": "TIDEMILL_GUESTS",
-    "test_runtime_oci.py": "TIDEMILL_OCI_TESTS",
-    "test_tails.py": "TIDEMILL_NOTICES",
-    "test_tails_busy.py": "TIDEMILL_NOTICES",
-}
-collect_ignore = [file for file, variable in ASKED_FOR.items() if variable not in os.environ]
-
 
 def pytest_configure(config):
     """Before any server: two runs on one machine would meet in a bridge and its rules."""
     config.addinivalue_line("markers", "alone: measures time, and wants the machine to itself")
+    config.addinivalue_line("markers", "long: left to .ci/long, runs only if -m names it")
     if os.geteuid() == 0:
         test_network.enter_own_network()
+
+
+def pytest_collection_modifyitems(config, items):
+    """Leaves out tests marked `long`, which measure time or take minutes: see .ci/long. Files that
+    took longest when they were last recorded come first, so that no worker begins one last."""
+    took = durations.seconds_by_file(durations.read_history(durations.HISTORY), "e2e")
+    items.sort(key=lambda item: (-took.get(item.path.stem, 0), item.path))
+    if "long" in config.getoption("markexpr"):
+        return
+    left_out = [item for item in items if item.get_closest_marker("long")]
+    config.hook.pytest_deselected(items=left_out)
+    items[:] = [item for item in items if not item.get_closest_marker("long")]
 
 
 @pytest.fixture(scope="session")
@@ -173,6 +176,16 @@ def noop_program(tmp_path_factory):
 @pytest.fixture
 def env(postgres, tmp_path):
     world = Env(postgres, tmp_path)
+    try:
+        yield world
+    finally:
+        world.close()
+
+
+@pytest.fixture
+def empty_env(postgres, tmp_path):
+    """As `env`, with a database that has no tables."""
+    world = Env(postgres, tmp_path, empty=True)
     try:
         yield world
     finally:

@@ -42,7 +42,8 @@ def test_the_program_explains_itself(env):
     assert run(env, "check", "--database", "host=127.0.0.1 port=1").returncode == 5
 
 
-def test_the_check_tells_whether_anything_was_lost(env):
+def test_the_check_tells_whether_anything_was_lost(empty_env):
+    env = empty_env
     migrations = len(list((ROOT / "src/store/postgres/migrations").glob("*.sql")))
     assert run(env, "migrate").stdout == f"{migrations} migrations applied\n"
     assert run(env, "migrate").stdout == "0 migrations applied\n"
