@@ -26,16 +26,14 @@ class Told(NamedTuple):
 
 
 class Receiver:
-    """Listens from `start` to `stop`, at the same port each time. `statuses` are answered in turn,
-    then always 204."""
+    """Listens from `start` to `stop`, at the port of the first start each time. `statuses` are
+    answered in turn, then always 204."""
 
     def __init__(self) -> None:
         self.told: list[Told] = []
         self.statuses: list[int] = []
         self._server: http.server.ThreadingHTTPServer | None = None
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            self.port = int(probe.getsockname()[1])
+        self.port = 0
 
     @property
     def url(self) -> str:
@@ -60,6 +58,7 @@ class Receiver:
 
         http.server.ThreadingHTTPServer.allow_reuse_address = True
         self._server = http.server.ThreadingHTTPServer(("127.0.0.1", self.port), Handler)
+        self.port = self._server.server_port
         threading.Thread(target=self._server.serve_forever, daemon=True).start()
         return self
 

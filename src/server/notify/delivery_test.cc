@@ -31,6 +31,7 @@ TEST(Delivery, SaysWhatItIsAndWhichItIs) {
   EXPECT_EQ(call.target, "/a?b");
   EXPECT_EQ(call.content_type, "application/json");
   EXPECT_EQ(call.body, "{}");
+  EXPECT_EQ(call.timeout, seconds(10));
   EXPECT_EQ(*FindField(call.headers, "Tidemill-Event"), "failed");
   EXPECT_EQ(*FindField(call.headers, "Tidemill-Delivery"), "00000000-0000-0000-0000-000000000007");
   EXPECT_EQ(*FindField(call.headers, "Tidemill-Signature"), SignatureOf("key", 1, "{}"));
