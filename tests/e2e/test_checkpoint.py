@@ -4,21 +4,19 @@
 import pytest
 from agents import submit
 from env import found_below, wait_until
+from held import HOLD, release_to_end
 from load import items_of, show, wait_for_end
 
 IMAGE = "tidemill-test/alpine-like"
-# Counts to 200, from where it was, and tells where it began each time.
-COUNT = """\
+# Counts from where it was until the test releases it, and notes where it began each time.
+STEP = "n=$((n + 1)); echo $n > n.new && mv n.new n; sleep 0.05"
+COUNT = f"""\
 cd $TIDEMILL_CHECKPOINT
 n=$(cat n 2>/dev/null || echo 0)
 echo begin $n >> lines
 trap 'exit 1' TERM
-while [ $n -lt 200 ]; do
-  n=$((n + 1))
-  echo $n > n.new && mv n.new n
-  sleep 0.1
-done
-cat lines > {output}
+{HOLD.replace("sleep 0.05", STEP)}
+cat lines > {{output}}
 """
 
 
@@ -59,8 +57,7 @@ def test_an_agent_that_leaves_saves_first(http, fleet, s3):
     assert checkpoints(s3) == []
     assert first.terminate(60) == 0
     assert len(checkpoints(s3)) == 1
-    fleet("m2", "--cpus", "0.25")
-    ended = wait_for_end(http, job, 120)
+    ended = release_to_end(http, job, fleet("m2", "--cpus", "0.25"))
     assert ended["counts"]["succeeded"] == 1, items_of(http, job)
     began = begins(bucket)
     assert len(began) == 2 and began[0] == 0 and began[1] > 20, began
@@ -84,8 +81,7 @@ def test_an_agent_that_is_killed_loses_what_came_after_its_last_save(http, fleet
     first.kill9()
     for name in docker.containers("tidemill.agent"):
         docker.remove(name)
-    fleet("m2", "--cpus", "0.25")
-    ended = wait_for_end(http, job, 180)
+    ended = release_to_end(http, job, fleet("m2", "--cpus", "0.25"), timeout_s=180)
     assert ended["counts"]["succeeded"] == 1, items_of(http, job)
     began = begins(bucket)
     assert began[0] == 0 and began[-1] > 0, began

@@ -3,23 +3,22 @@
 
 import base64
 import concurrent.futures
+import contextlib
 import hashlib
 import json
-import time
+import socket
+import threading
 
-import pytest
 from agents import submit
 from api_client import Agent, Client, bearer
 from cli import Cli
-from env import Http, free_port, wait_until
+from env import Http, wait_until
+from held import HOLD, release_to_end, wait_held
 from hostile_registry import DIGEST, FOUND, HOSTILE, says, serving, silent
-from load import wait_for_end
 from registry import LOGIN, Registry
 
 MANIFEST = "application/vnd.oci.image.manifest.v1+json"
 CONFIG = "application/vnd.oci.image.config.v1+json"
-# A registry has five seconds; that of a test would take two minutes.
-SUBMIT_S = 60.0
 
 
 def put_image(registry, name, text, tag="latest", login="", env=()):
@@ -59,38 +58,29 @@ def test_a_tag_that_moves_does_not_move_a_job(env, registry):
     assert make(client, image, key="k")["image_digest"] == first
     assert client.ok("GET", f"/v1/jobs/{job['id']}")["image_digest"] == first
     assert make(client, image)["image_digest"] == second
+    absent = make(client, f"{registry.host}/not/there:3")
+    assert "image_digest" not in absent
+    assert absent["image_note"].startswith(f"{registry.host} has no such image"), absent
     registry.kill9()
     assert make(client, image, key="k")["image_digest"] == first
 
 
-@pytest.mark.parametrize("listed", [True, False])
-def test_all_machines_run_what_the_tag_stood_for(env, docker, fleet, registry, listed):
-    """At submit if the server may ask; otherwise when the first machine pulled it."""
-    server = env.server(*(["--registry", registry.host] if listed else []))
+def test_all_machines_run_what_the_tag_stood_for_at_submit(env, docker, fleet, registry):
+    server = env.server("--registry", registry.host)
     image = registry.push(docker.socket, "tidemill-test/alpine-like", "tools/sh")
-    spec = {"image": image, "command": ["sh", "-c", "sleep 3"], "retries": 0}
+    spec = {"image": image, "command": ["sh", "-c", HOLD], "retries": 0}
     spec["resources"] = {"cpus": 1, "memory": "64MiB"}
-    job = submit(server.http, spec, 12)
-    path = f"/v1/jobs/{job}"
-    assert ("image_digest" in server.http.get(path).json()) == listed
-    if not listed:
-        fleet("m0", "--cpus", "1")
-        wait_until("a pin", lambda: "image_digest" in server.http.get(path).json(), 60)
-    digest = server.http.get(path).json()["image_digest"]
+    job = submit(server.http, spec, 4)
+    digest = server.http.get(f"/v1/jobs/{job}").json()["image_digest"]
     # From now on the tag is an image without a shell.
     registry.push(docker.socket, "tidemill-test/scratch", "tools/sh")
-    for name in ("m1", "m2"):
-        fleet(name, "--cpus", "1")
-    shown = wait_for_end(server.http, job, 120)
-    assert shown["counts"]["succeeded"] == 12 and shown["image_digest"] == digest, shown
-    machines = {
-        item["outcome"]["machine"]
-        for item in server.http.get(f"{path}/items?outcomes=true").json()["items"]
-    }
-    assert {"m1", "m2"} <= machines, machines
-    if listed:
-        another = submit(server.http, spec, 1)
-        assert server.http.get(f"/v1/jobs/{another}").json()["image_digest"] != digest
+    machines = [fleet(name, "--cpus", "1") for name in ("m1", "m2")]
+    for machine in machines:
+        wait_held(machine)
+    shown = release_to_end(server.http, job, *machines)
+    assert shown["counts"]["succeeded"] == 4 and shown["image_digest"] == digest, shown
+    another = submit(server.http, spec, 1)
+    assert server.http.get(f"/v1/jobs/{another}").json()["image_digest"] != digest
 
 
 def test_an_agent_is_told_what_it_runs_and_people_see_it(env, registry):
@@ -124,7 +114,10 @@ def test_a_digest_in_the_spec_is_believed_and_nobody_is_asked(env):
 
 
 def test_a_registry_that_is_away_leaves_the_job_unpinned_and_says_so(env):
-    host = f"127.0.0.1:{free_port()}"
+    # The port is taken, so that nobody else listens there, and refuses connections.
+    taken = socket.socket()
+    taken.bind(("127.0.0.1", 0))
+    host = f"127.0.0.1:{taken.getsockname()[1]}"
     server = env.server("--registry", host)
     cli = Cli(env.folder, server)
     (env.folder / "a.yaml").write_text(f"name: a\nimage: {host}/a:3\n")
@@ -134,13 +127,7 @@ def test_a_registry_that_is_away_leaves_the_job_unpinned_and_says_so(env):
     shown = Client(server).ok("GET", "/v1/jobs/a-1")
     assert shown["state"] == "active" and "image_digest" not in shown
     assert "image_note" not in shown
-
-
-def test_an_image_that_is_not_there_is_told_at_once(env, registry):
-    client = Client(env.server("--registry", registry.host))
-    job = make(client, f"{registry.host}/not/there:3")
-    assert "image_digest" not in job
-    assert job["image_note"].startswith(f"{registry.host} has no such image"), job
+    taken.close()
 
 
 def test_a_login_is_shown_to_a_registry_that_wants_one(env):
@@ -187,35 +174,47 @@ def test_a_registry_that_nobody_lets_the_server_ask_is_not_mentioned(env):
     assert not asked
 
 
-@pytest.mark.parametrize("how", HOSTILE)
-def test_a_hostile_registry_costs_a_submit_a_few_seconds_at_most(env, how):
-    with serving(HOSTILE[how]) as host:
-        client = Client(env.server("--registry", host))
-        began = time.monotonic()
-        job = make(client, f"{host}/a:3")
-        assert time.monotonic() - began < SUBMIT_S
-        assert job["state"] == "draft" and "image_digest" not in job
-        assert host in job["image_note"]
+def test_a_hostile_registry_does_not_hold_up_a_submit(env):
+    """All at once. The slow ones never end by themselves. How long the server waits for them is
+    tested with a virtual clock: RegistriesTest.OneThatHangsIsLeftAtTheDeadline."""
+    with contextlib.ExitStack() as stack:
+        hosts = {how: stack.enter_context(serving(behave)) for how, behave in HOSTILE.items()}
+        flags = [word for host in hosts.values() for word in ("--registry", host)]
+        client = Client(env.server(*flags))
+        with concurrent.futures.ThreadPoolExecutor(len(hosts)) as threads:
+            made = {how: threads.submit(make, client, f"{host}/a:3") for how, host in hosts.items()}
+        for how, host in hosts.items():
+            job = made[how].result()
+            assert job["state"] == "draft" and "image_digest" not in job, how
+            assert host in job["image_note"], how
 
 
 def test_others_go_on_while_registries_hang(env):
     found = says(FOUND + f"Docker-Content-Digest: {DIGEST}\r\nContent-Length: 0\r\n\r\n")
+    over, notes = threading.Event(), []
     with serving(silent) as slow, serving(found) as quick:
         server = env.server("--registry", slow, "--registry", quick)
         client = Client(server)
-        with concurrent.futures.ThreadPoolExecutor(100) as threads:
-            # More than may be under way at once.
-            hanging = [threads.submit(make, client, f"{slow}/a:{n}") for n in range(80)]
-            refused = 80 - 64
-            wait_until("them", lambda: sum(each.done() for each in hanging) >= refused)
-            client.ok("GET", "/v1/jobs")
-            jobs = [make(client, f"{quick}/a:3") for _ in range(3)]
-            assert not all(each.done() for each in hanging)
-            notes = [each.result()["image_note"] for each in hanging]
-        assert sum("too many registries are being asked" in note for note in notes) >= refused
-        assert all("too many" in note or "in time" in note for note in notes), notes
-        # Those that found no room were made without asking.
-        assert all("image_note" in job for job in jobs)
+
+        def submit_again_and_again(number):
+            while not over.is_set():
+                notes.append(make(client, f"{slow}/a:{number}")["image_note"])
+                over.wait(0.5)  # calls are limited
+
+        # More than may be under way at once, however long the machine takes for them.
+        with concurrent.futures.ThreadPoolExecutor(80) as threads:
+            hanging = [threads.submit(submit_again_and_again, number) for number in range(80)]
+            try:
+                wait_until("a refusal", lambda: any("too many" in note for note in list(notes)))
+                client.ok("GET", "/v1/jobs")
+                # One that finds no room is made without asking.
+                wait_until("no room", lambda: "image_note" in make(client, f"{quick}/a:3"))
+            finally:
+                over.set()
+            for each in hanging:
+                each.result()
+        for note in notes:
+            assert "too many registries are being asked" in note or "in time" in note, note
         assert make(client, f"{quick}/a:3")["image_digest"] == DIGEST
 
 
