@@ -8,10 +8,10 @@ import os
 import signal
 import time
 
-import pytest
 from agents import submit
-from conserved import done_share, outcomes
+from conserved import outcomes
 from env import wait_until
+from held import HOLD, held, release, release_to_end, wait_held
 from load import items_of, show, wait_for_end
 
 SHELL = {"image": "tidemill-test/alpine-like", "resources": {"cpus": 1, "memory": "64MiB"}}
@@ -83,15 +83,17 @@ def test_retry_rules_go_by_exit_code(http, fleet):
     assert [each["outcome"]["attempt"] for each in items_of(http, job)] == [3, 3, 1]
 
 
-def test_a_retry_waits_without_holding_a_slot(http, fleet):
+def test_a_retry_waits_without_holding_a_slot(env, http, fleet):
     fleet("m1", "--cpus", "1")
     once = "test $TIDEMILL_ATTEMPT -gt 1 || exit 1"
-    job = submit(http, sh(once, retries=1, retry={"wait": "30s"}), 1, name="waits")
+    job = submit(http, sh(once, retries=1, retry={"wait": "5m"}), 1, name="waits")
     wait_until("a failed attempt", lambda: items_of(http, job)[0].get("attempts") == 1, 60)
     assert show(http, job)["counts"]["waiting"] == 1
     other = submit(http, sh("true"), 20, name="goes")
     wait_for_end(http, other, 60)
     assert show(http, job)["counts"]["waiting"] == 1
+    # The five minutes are over.
+    assert env.sql("update item_try set due_at = now() where due_at is not null returning 1") == "1"
     assert wait_for_end(http, job, 120)["counts"]["succeeded"] == 1
 
 
@@ -129,26 +131,18 @@ def test_items_that_fail_everywhere_put_no_machine_aside(http, fleet):
 # --- the canary ---
 
 
-def test_a_job_that_only_fails_is_paused_before_it_costs_money(http, fleet):
+def test_a_job_that_only_fails_is_paused_before_it_costs_money(env, http, fleet):
     for name in ("m1", "m2"):
         fleet(name, "--cpus", "2")
     job = submit(http, sh("exit 3", retries=0), 1000)
     shown = wait_until("the pause", lambda: paused(http, job), 60)
     assert "exit code 3" in shown["reason"] and "20" in shown["reason"], shown
-    # What is shown may be a second old.
-    wait_until("what ran to end", lambda: show(http, job)["counts"]["failed"] >= 20, 60)
-    counts = wait_until("no other to run", lambda: still(http, job), 60)
-    assert 20 <= counts["failed"] <= 40, counts
+    # Without a lease no item of a paused job can run. What is shown may be a second old.
+    wait_until("its leases to end", lambda: env.sql("select count(*) from lease") == "0", 60)
+    assert 20 <= outcomes(env) <= 40
     assert http.post(f"/v1/jobs/{job}/resume").status == 200
     # Somebody has looked: it goes on to its end.
     assert wait_for_end(http, job, 120)["counts"]["failed"] == 1000
-
-
-def still(http, job):
-    """The counts, if nothing has changed for two seconds."""
-    before = show(http, job)["counts"]
-    time.sleep(2)
-    return before if show(http, job)["counts"] == before else None
 
 
 def paused(http, job):
@@ -183,85 +177,89 @@ class Limits:
 
 
 def test_nothing_is_oversubscribed(http, fleet, docker):
-    fleet("m1", "--cpus", "2", "--memory", "1GiB")
-    jobs = []
-    for cpus, memory in ((0.25, "64MiB"), (0.5, "300MiB"), (1, "100MiB"), (2, "1GiB")):
-        spec = sh("sleep 0.3", resources={"cpus": cpus, "memory": memory})
-        jobs.append(submit(http, spec, 24))
-    whole = submit(http, sh("sleep 0.3", resources="machine"), 2, name="whole")
-    jobs.append(whole)
-    most, together, left = 0, 0, list(jobs)
+    agent = fleet("m1", "--cpus", "2", "--memory", "1GiB")
     containers = Limits(docker)
 
-    def over():
-        nonlocal most, together
+    def make(cpus, memory, count):
+        spec = sh(HOLD, resources={"cpus": cpus, "memory": memory})
+        return submit(http, spec, count, name=f"cpus{int(100 * cpus)}")
+
+    def check():
         limits = containers.now()
         assert sum(cpus for cpus, _ in limits) <= 2 + 1e-9, limits
         assert sum(memory for _, memory in limits) <= 1 << 30, limits
-        most = max(most, len(limits))
-        together = max(together, len(set(limits)))
+        return limits
+
+    # These fit together, and fill the machine: several at a time, and of several jobs.
+    jobs = [make(0.25, "64MiB", 4), make(0.5, "300MiB", 2)]
+    wait_held(agent, 6)
+    assert sorted(check()) == [(0.25, 64 << 20)] * 4 + [(0.5, 300 << 20)] * 2
+    # Others wait for room, whatever they need.
+    jobs += [make(1, "100MiB", 2), make(2, "1GiB", 1)]
+    jobs.append(submit(http, sh(HOLD, resources="machine"), 2, name="whole"))
+    left = list(jobs)
+
+    def over():
+        check()
+        release(agent)
         if show(http, left[0])["state"] == "finished":
             left.pop(0)
         return not left
 
     wait_until("all jobs to end", over, 300)
-    # Packed: several at a time, and of several jobs.
-    assert most >= 4 and together >= 2, (most, together)
     for job in jobs:
         assert show(http, job)["counts"]["failed"] == 0
 
 
-def test_devices_belong_to_one_item_at_a_time(http, fleet, docker):
+def test_devices_that_flags_name_belong_to_one_item_at_a_time(http, fleet, docker):
     flags = ("--device", "example.com/zero=/dev/zero", "--device", "example.com/zero=/dev/full")
-    fleet("m1", "--cpus", "4", *flags)
+    agent = fleet("m1", "--cpus", "4", *flags)
+    assert machines(http)["m1"]["resources"]["devices"]["example.com/zero"] == 2
     resources = {"cpus": 1, "memory": "64MiB", "devices": {"example.com/zero": 1}}
-    job = submit(http, sh("sleep 0.2", resources=resources), 12)
-    seen = []
-
-    def over():
-        for found in docker.inspect("tidemill.agent"):
-            seen.append([each["PathOnHost"] for each in found["HostConfig"]["Devices"]])
-            assert len(seen[-1]) == 1
-        assert len(docker.running("tidemill.agent")) <= 2
-        return show(http, job)["state"] == "finished"
-
-    wait_until("the job to end", over, 120)
-    assert {path for paths in seen for path in paths} == {"/dev/zero", "/dev/full"}
-    machine = machines(http)["m1"]
-    assert machine["resources"]["devices"]["example.com/zero"] == 2, machine
+    job = submit(http, sh(HOLD, resources=resources), 4)
+    wait_held(agent, 2)
+    devices = [found["HostConfig"]["Devices"] for found in docker.inspect("tidemill.agent")]
+    paths = [[each["PathOnHost"] for each in given] for given in devices]
+    assert sorted(paths) == [["/dev/full"], ["/dev/zero"]], paths
+    assert release_to_end(http, job, agent)["counts"]["succeeded"] == 4
 
 
 # --- restarts ---
 
 
-@pytest.mark.parametrize("how", ["killed", "upgraded"])
-def test_a_restart_of_the_agent_leaves_items_running_and_takes_them_over(
-    env, http, fleet, docker, how
-):
+def test_a_restart_of_the_agent_leaves_items_running_and_takes_them_over(env, http, fleet, docker):
     agent = fleet("m1", "--cpus", "2")
-    script = "echo begins; sleep 20; echo ends; exit $TIDEMILL_INDEX"
+    script = f"echo begins; {HOLD}; echo ends; exit $TIDEMILL_INDEX"
     job = submit(http, sh(script, retries=0, canary=0), 2)
-    wait_until("both to run", lambda: programs(docker).count("sleep 20") == 2, 60)
+    items = wait_held(agent, 2)
+    begin = time.monotonic()
     before = sorted(docker.containers("tidemill.agent"))
-    if how == "killed":
-        agent.kill9()
-    else:
-        os.kill(agent.pid, signal.SIGUSR1)
-        agent.wait()
-    assert programs(docker).count("sleep 20") == 2
-    agent.start()
-    wait_until("both to be adopted", lambda: len(agent.events("container.adopted")) == 2, 60)
-    assert sorted(docker.containers("tidemill.agent")) == before
+
+    def adopted(count):
+        assert held(agent) == items
+        agent.start()
+        found = "container.adopted"
+        wait_until("both to be adopted", lambda: len(agent.events(found)) == count, 60)
+        assert sorted(docker.containers("tidemill.agent")) == before
+
+    # It is upgraded: what was in its memory is on disk before it ends.
+    os.kill(agent.pid, signal.SIGUSR1)
+    agent.wait()
+    assert agent.written().count(b"begins\n") == 2
+    adopted(2)
+    agent.kill9()
+    adopted(4)
+    held_ms = (time.monotonic() - begin) * 1000
+    release(agent)
     wait_for_end(http, job, 60)
     told = [each["outcome"] for each in items_of(http, job)]
     assert [each["exit"] for each in told] == [0, 1], told
-    assert all(each["duration_ms"] >= 19_000 for each in told), told
+    # The time of an item runs on while there is no agent.
+    assert all(each["duration_ms"] >= held_ms - 100 for each in told), (told, held_ms)
     # Each ran once: nothing was given back, and nothing else is recorded.
     assert causes_of(http, job)["total"] == 2
     # An outcome does not wait for the log.
     wait_until("their logs", lambda: agent.written().count(b"ends\n") == 2)
-    if how == "upgraded":  # else what was in the agent's memory is lost
-        assert agent.written().count(b"begins\n") == 2
 
 
 def test_a_container_of_a_lease_that_is_gone_is_not_taken_over(http, fleet, docker):
@@ -275,26 +273,6 @@ def test_a_container_of_a_lease_that_is_gone_is_not_taken_over(http, fleet, dock
     wait_until("its container to end", lambda: not docker.containers("tidemill.agent"), 60)
 
 
-def test_a_restart_of_the_engine_loses_no_outcome_and_invents_none(env, http, fleet, docker):
-    for name in ("m1", "m2"):
-        fleet(name, "--cpus", "1")
-    # The tenth ones fail, and nothing else does.
-    script = "test $((TIDEMILL_INDEX % 10)) != 9"
-    job = submit(http, sh(script, retries=0), 6000)
-
-    def share(part):
-        wait_until(f"{part}", lambda: done_share(http, job) > part, 120)
-
-    share(0.1)
-    docker.restart()
-    share(0.4)
-    docker.kill9()
-    docker.start()
-    counts = wait_for_end(http, job, 300)["counts"]
-    assert (counts["succeeded"], counts["failed"]) == (5400, 600), counts
-    assert outcomes(env) == 6000
-
-
 # --- ends ---
 
 
@@ -305,31 +283,12 @@ def programs(docker):
     return [line for line in lines if "init" not in line]
 
 
-@pytest.mark.alone
-def test_cancelling_a_million_items_takes_effect_within_two_heartbeats(http, fleet, docker):
+def test_cancelling_a_million_items_ends_those_that_run(http, fleet, docker):
     for name in ("m1", "m2"):
         fleet(name, "--cpus", "2")
     job = submit(http, sh("trap '' TERM; while :; do sleep 1; done", grace="1s"), 1_000_000)
-    wait_until("items to run", lambda: show(http, job)["counts"]["running"] >= 4, 60)
-    heartbeat = 10 / 6  # of a session of ten seconds
-    begin = time.monotonic()
+    wait_until("items to run", lambda: len(programs(docker)) >= 4, 60)
     assert http.post(f"/v1/jobs/{job}/cancel").status == 200
+    # The next heartbeat of each machine brings it.
     wait_until("nothing to run", lambda: not programs(docker), 60)
-    took = time.monotonic() - begin
-    assert took < 2 * heartbeat + 1, took  # and the grace
     assert wait_for_end(http, job, 60)["counts"]["cancelled"] == 1_000_000
-
-
-def test_an_agent_that_leaves_says_interrupted_and_it_costs_nothing(http, docker, fleet):
-    agent = fleet("m1", "--cpus", "2")
-    job = submit(http, sh("sleep 600", grace="1s"), 4)
-    # One that is only leased has nothing to be interrupted.
-    wait_until("items to run", lambda: len(programs(docker)) >= 2, 60)
-    assert agent.terminate() == 0
-    wait_until("all to wait", lambda: show(http, job)["counts"]["waiting"] == 4, 60)
-    told = [each for each in items_of(http, job) if "outcome" in each]
-    assert {each["outcome"]["cause"] for each in told} == {"interrupted"}, told
-    # Their next attempt is the first again.
-    fleet("m2", "--cpus", "4")
-    wait_until("items to run", lambda: show(http, job)["counts"]["running"] == 4, 60)
-    assert causes_of(http, job)["interrupted"] == len(told)
