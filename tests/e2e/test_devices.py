@@ -140,6 +140,12 @@ def accelerators(_cdi, docker, tmp_path):
     return make
 
 
+@pytest.fixture(autouse=True)
+def _looks_often(times):
+    """Agents look at their devices more often than every half minute."""
+    times("agent.device_rest=500ms")
+
+
 def sh(script, **more):
     spec = {**SHELL, "resources": NEEDS, "command": ["busybox", "sh", "-c", script]}
     return {**spec, **more}
