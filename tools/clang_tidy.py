@@ -4,14 +4,16 @@
 
 usage: clang_tidy.py BUILD [--base COMMIT] [--jobs N] [FILE...]
 
-BUILD has the compile_commands.json of a build without unity sources. A source differs if it, or a
-header of ours that it includes, does. The base is that of the branch if there is one upstream, else
-the last commit whose gate passed on this machine, else the last one that is a day older than HEAD.
-What was found clean is not looked at again while nothing that it includes changes.
+BUILD has the compile_commands.json of a build without unity sources. A header that differs is
+looked at through the first source that includes it, which is mostly its own. The base is the merge
+base with upstream, else the last commit whose gate passed on this machine, else the last one that
+is four hours older than HEAD. What was found clean is not looked at again while nothing that it
+includes changes.
 """
 
 import argparse
 import concurrent.futures
+import functools
 import hashlib
 import os
 import pathlib
@@ -48,21 +50,43 @@ def base_commit(named):
         commit = gate["commit"] if gate["whole"] else ""
         if commit and commit != head and git("merge-base", commit, "HEAD") == commit:
             return commit, "the last commit whose gate passed here"
-    day_before = int(git("show", "-s", "--format=%ct", "HEAD")) - 24 * 3600
-    commit = git("rev-list", "-1", f"--before={day_before}", "HEAD")
-    return commit or git("rev-list", "--max-parents=0", "HEAD"), "a day before HEAD"
+    earlier = int(git("show", "-s", "--format=%ct", "HEAD")) - 4 * 3600
+    commit = git("rev-list", "-1", f"--before={earlier}", "HEAD")
+    return commit or git("rev-list", "--max-parents=0", "HEAD"), "four hours before HEAD"
 
 
-def closure(source, seen=None):
-    """The source and all headers of ours that it includes, directly or not."""
-    seen = {} if seen is None else seen
-    if source in seen or not source.exists():
-        return seen
-    text = source.read_bytes()
-    seen[source] = hashlib.sha256(text).hexdigest()
-    for name in INCLUDE.findall(text.decode(errors="replace")):
-        closure(SRC / name, seen)
-    return seen
+@functools.lru_cache(maxsize=None)
+def scan(path):
+    """The hash of a file, and the headers of ours that it includes."""
+    text = path.read_bytes()
+    names = INCLUDE.findall(text.decode(errors="replace"))
+    return hashlib.sha256(text).hexdigest(), [SRC / name for name in names]
+
+
+def closure(source):
+    """The source and all headers of ours that it includes, directly or not, with their hashes."""
+    found, left = {}, [source]
+    while left:
+        path = left.pop()
+        if path not in found and path.exists():
+            found[path], included = scan(path)
+            left += included
+    return found
+
+
+def with_headers(changed):
+    """The sources among the changed files, and for each header one that includes it."""
+    every = [path for path in sorted(SRC.rglob("*.cc")) if not path.name.endswith("_fuzz.cc")]
+    sources = [path for path in every if path in changed]
+    seen = set().union(*(closure(path) for path in sources))
+    for header in sorted(path for path in changed if path.suffix == ".h" and path not in seen):
+        own = header.with_suffix(".cc")
+        for path in [own, *every]:
+            if header in closure(path):
+                sources.append(path)
+                seen |= closure(path).keys()
+                break
+    return sources
 
 
 def clean_mark(source):
@@ -94,9 +118,7 @@ def main():
         base, why = base_commit(options.base)
         names = git("diff", "--name-only", "--diff-filter=d", base, "--", "src").splitlines()
         changed = {ROOT / name for name in names}
-        every = [path for path in sorted(SRC.rglob("*.cc")) if not path.name.endswith("_fuzz.cc")]
-        headers = {path for path in changed if path.suffix == ".h"}
-        sources = [path for path in every if path in changed or headers & closure(path).keys()]
+        sources = with_headers(changed)
         print(f"{len(sources)} sources differ from {base[:12]}, {why}")
     CLEAN.mkdir(parents=True, exist_ok=True)
     marks = {source: clean_mark(source) for source in sources}

@@ -69,7 +69,7 @@ def reports(tmp_path):
     (folder / "release.ninja").write_text(
         "# ninja log v5\n0\t7500\t0\ta.cc.o\tx\n0\t1\t0\tliba.a\tx\n"
     )
-    case = '<testsuites><testsuite><testcase classname="{}" name="{}" time="{}"/></testsuite></testsuites>'
+    case = '<testsuite><testcase classname="{}" name="{}" time="{}"/></testsuite>'
     (folder / "e2e.xml").write_text(case.format("tests.e2e.test_x", "test_y", 12.5))
     (folder / "ctest" / "base_test.xml").write_text(case.format("Id", "IsShort", 0.5))
     (folder / "e2e.flaky").write_text("tests/e2e/test_x.py::test_y\n")
@@ -135,4 +135,5 @@ def test_clang_tidy_looks_again_when_a_header_changes(tmp_path, monkeypatch):
     before = clang_tidy.clean_mark(source)
     assert clang_tidy.clean_mark(source) == before
     header.write_text("int y;\n")
+    clang_tidy.scan.cache_clear()
     assert clang_tidy.clean_mark(source) != before
