@@ -1,18 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Real items in real containers, whatever dies meanwhile.
+"""Real items in real containers: nothing is lost whatever dies, and an item costs little.
 
-TIDEMILL_ITEMS sets the size of the large jobs: 100,000 in the gate.
+TIDEMILL_ITEMS sets the size of the large job: 100,000 in the gate.
 """
 
 import os
 import subprocess
 import time
 
+import figures
 import pytest
 from agents import submit
 from conserved import Sampler, done_share, outcomes
+from costs import Cpu, containers_cpu, run_measured
 from env import binaries, wait_until
-from load import show, wait_for_end
+from load import is_paused, wait_for_end
 
 ITEMS = int(os.environ.get("TIDEMILL_ITEMS", "100000"))
 NOOP = {
@@ -27,21 +29,8 @@ def no_container_is_left(docker):
 
 
 def attempts(env, job):
-    """How many attempts were recorded, of all rounds and machines."""
-    stats = env.servers[-1].http.get(f"/v1/jobs/{job}/stats").json()
-    return stats["attempts"]["total"]
-
-
-def test_a_hundred_thousand_items_each_exactly_once(env, docker, fleet):
-    server = env.server()
-    for name in ("m1", "m2", "m3"):
-        fleet(name, "--cpus", "1")
-    job = submit(server.http, NOOP, ITEMS)
-    shown = wait_for_end(server.http, job, 600)
-    assert shown["counts"]["succeeded"] == ITEMS, shown
-    assert outcomes(env) == ITEMS
-    wait_until("all chunks to be rolled up", lambda: attempts(env, job) == ITEMS, 60)
-    no_container_is_left(docker)
+    """Recorded attempts of all rounds and machines, by cause."""
+    return env.servers[-1].http.get(f"/v1/jobs/{job}/stats").json()["attempts"]
 
 
 def test_nothing_is_lost_or_doubled_whatever_dies(env, docker, fleet):
@@ -75,37 +64,77 @@ def test_nothing_is_lost_or_doubled_whatever_dies(env, docker, fleet):
     sampler.finish()
     assert shown["counts"]["succeeded"] == ITEMS, shown
     assert outcomes(env) == ITEMS
+    # Rolled up, each item has succeeded in exactly one attempt, and no attempt has failed.
+    wait_until("the roll-up", lambda: attempts(env, job)["succeeded"] == ITEMS, 60)
+    recorded = attempts(env, job)
+    assert recorded["total"] == ITEMS + recorded["interrupted"], recorded
     assert not sampler.breaches, sampler.breaches[:3]
     assert sampler.samples >= 3
     no_container_is_left(docker)
 
 
+def bare_loop(program, *flags):
+    return [str(binaries() / "tidemill-init-bench"), *flags, "--item", program]
+
+
+# Processor time of an item, in units of that of a bare loop of vfork, exec, pipe and wait4: of all
+# that has to do with it, and of server, PostgreSQL and agents alone.
+COST_MAX, OVERHEAD_MAX = 3.0, 0.5
+
+
+def test_an_item_costs_at_most_three_times_the_processor_time_of_a_bare_loop(
+    env, docker, fleet, noop_program
+):
+    """Of server, PostgreSQL, agents, inits and the items themselves together."""
+    server = env.server()
+    agents = [fleet(name, "--cpus", "1") for name in ("m1", "m2")]
+    items, bare_items = 20_000, 2_500
+
+    def bare():
+        command = bare_loop(noop_program, "--bare-loops", "1", "--items", str(bare_items))
+        seconds = run_measured(command, stdout=subprocess.DEVNULL, timeout=300)
+        return seconds / bare_items * 1e6
+
+    before = bare()
+    cpu = Cpu(env, [server, *agents])
+    job = submit(server.http, NOOP, items)
+    assert wait_for_end(server.http, job, 300)["counts"]["succeeded"] == items
+    # The warm containers stay for some seconds.
+    spent = {**cpu.spent(), "containers": containers_cpu(docker)}
+    shares = {name: round(seconds / items * 1e6, 1) for name, seconds in spent.items()}
+    item_us, bare_us = sum(shares.values()), (before + bare()) / 2
+    print(f"\n{item_us:.0f} us per item {shares}, bare loop {bare_us:.0f} us")
+    assert shares["containers"] > bare_us / 2, "containers have ended before they were looked at"
+    assert item_us <= COST_MAX * bare_us, (shares, bare_us)
+    assert item_us - shares["containers"] <= OVERHEAD_MAX * bare_us, (shares, bare_us)
+
+
 def bare_rate(program, loops):
-    command = [str(binaries() / "tidemill-init-bench"), "--bare-loops", str(loops)]
-    command += ["--items", "5000", "--item", program]
+    command = bare_loop(program, "--bare-loops", str(loops), "--items", "5000")
     done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, timeout=300)
     return float(done.stdout.split()[0])
 
 
-@pytest.mark.alone
+@pytest.mark.long
 def test_the_rate_is_at_least_half_of_a_bare_loop(env, docker, fleet, noop_program):
     server = env.server()
     for name in ("m1", "m2"):
         fleet(name, "--cpus", "1")
-    ratios = []
-    for _ in range(20):
+    rates = []
+
+    def ratio():
         before = bare_rate(noop_program, 2)
         begin = time.monotonic()
         job = submit(server.http, NOOP, ITEMS)
         wait_for_end(server.http, job, 300)
-        rate = ITEMS / (time.monotonic() - begin)
+        rates.append(round(ITEMS / (time.monotonic() - begin)))
         bare = (before + bare_rate(noop_program, 2)) / 2
-        ratios.append(rate / bare)
-        print(f"{rate:.0f} items/s, bare loops {bare:.0f}/s, ratio {ratios[-1]:.2f}")
-        if ratios[-1] >= 0.5:
-            break
-    # Whoever else is on the machine can only make it less.
-    assert max(ratios) >= 0.5, ratios
+        return round(rates[-1] / bare, 3)
+
+    ratios = figures.repeated(5, ratio)
+    # "Thousands of items per second on one machine", as the README has it.
+    figures.record("agents_items_per_second", "items/s", rates, minimum=2000, items=ITEMS)
+    figures.record("agents_rate_beside_a_bare_loop", "ratio", ratios, minimum=0.5, items=ITEMS)
 
 
 def test_items_see_what_they_should(env, docker, fleet):
@@ -140,78 +169,27 @@ def test_items_see_what_they_should(env, docker, fleet):
         assert line in logs, line
 
 
-def paused(http, job):
-    shown = show(http, job)
-    return shown if shown["state"] == "paused" else None
-
-
-def test_an_image_is_pulled_from_its_registry(env, docker, fleet, registry):
-    image = registry.push(docker.socket, "tidemill-test/alpine-like", "tools/sh")
+def test_a_machine_outlives_images_that_cannot_be_pulled(env, docker, fleet, registry):
+    late = registry.push(docker.socket, "tidemill-test/alpine-like", "tools/late")
+    missing = f"{registry.host}/not/there:3"
     server = env.server()
     fleet("m1")
-    job = submit(server.http, {"image": image, "command": ["true"]}, 100)
-    assert wait_for_end(server.http, job, 120)["counts"]["succeeded"] == 100
-
-
-def test_a_missing_image_pauses_the_job_with_a_reason(env, docker, fleet, registry):
-    server = env.server()
-    fleet("m1")
-    image = f"{registry.host}/not/there:3"
-    job = submit(server.http, {"image": image, "command": ["true"]}, 100)
-    shown = wait_until("the job to be paused", lambda: paused(server.http, job), 60)
-    assert image in shown["reason"], shown
-    assert shown["counts"]["failed"] == 0
-    # The machine has not been hurt by it.
+    # The registry answers that there is no such image: the job is paused, no item has failed.
+    job = submit(server.http, {"image": missing, "command": ["true"]}, 100)
+    paused = wait_until("the job to be paused", lambda: is_paused(server.http, job), 60)
+    assert missing in paused["reason"] and paused["counts"]["failed"] == 0, paused
     other = submit(server.http, NOOP, 10)
     assert wait_for_end(server.http, other, 60)["counts"]["succeeded"] == 10
 
-
-def test_a_registry_that_is_away_is_shown_and_the_job_goes_on_later(env, docker, fleet, registry):
-    image = registry.push(docker.socket, "tidemill-test/alpine-like", "tools/late")
+    # The registry does not answer: the machine reports why, and the job runs once it does.
     registry.kill9()
-    server = env.server()
-    fleet("m1")
-    job = submit(server.http, {"image": image, "command": ["true"]}, 10)
+    job = submit(server.http, {"image": late, "command": ["true"]}, 10)
 
-    def trouble():
+    def troubles():
         machine = server.http.get("/v1/machines").json()["machines"][0]
         uses = machine.get("status", {}).get("jobs", [])
-        return [use["trouble"] for use in uses if "trouble" in use]
+        return [use["trouble"] for use in uses if late in use.get("trouble", "")]
 
-    assert image in wait_until("the machine to say why", trouble, 60)[0]
+    wait_until("the machine to report why", troubles, 60)
     registry.start()
     assert wait_for_end(server.http, job, 120)["counts"]["succeeded"] == 10
-
-
-def test_a_cancelled_job_stops_running(env, docker, fleet):
-    server = env.server()
-    fleet("m1", "--cpus", "2")
-    spec = {"image": "tidemill-test/alpine-like", "command": ["sleep", "600"]}
-    job = submit(server.http, {**spec, "grace": "1s"}, 100)
-    wait_until("items to run", lambda: docker.containers("tidemill.agent"), 60)
-    assert server.http.post(f"/v1/jobs/{job}/cancel").status == 200
-    assert wait_for_end(server.http, job, 60)["counts"]["cancelled"] == 100
-    no_container_is_left(docker)
-
-
-def test_an_agent_that_is_told_to_end_gives_everything_back(env, docker, fleet):
-    server = env.server()
-    agent = fleet("m1", "--cpus", "2")
-    spec = {"image": "tidemill-test/alpine-like", "command": ["sleep", "600"]}
-    job = submit(server.http, spec, 10)
-    wait_until("items to run", lambda: show(server.http, job)["counts"]["running"] > 0, 60)
-    assert agent.terminate() == 0
-    # What is shown may be a second old.
-    wait_until("all to wait", lambda: show(server.http, job)["counts"]["waiting"] == 10, 60)
-    assert not docker.containers("tidemill.agent")
-
-
-def test_a_timeout_is_told_apart(env, docker, fleet):
-    server = env.server()
-    fleet("m1")
-    spec = {"image": "tidemill-test/alpine-like", "command": ["sleep", "600"], "timeout": "500ms"}
-    job = submit(server.http, spec, 1)
-    wait_for_end(server.http, job, 120)
-    page = server.http.get(f"/v1/jobs/{job}/items?outcomes=true").json()["items"]
-    assert page[0]["outcome"]["cause"] == "timeout", page
-    assert 400 <= page[0]["outcome"]["duration_ms"] < 60_000

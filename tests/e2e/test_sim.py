@@ -50,7 +50,8 @@ def test_a_plan_that_is_changed_by_hand_is_another_run(tmp_path):
     (tmp_path / "plan.json").write_text(json.dumps(plan))
     done = sim("--replay", "plan.json", "--json", folder=tmp_path)
     assert done.returncode == 0, done.stdout
-    assert json.loads(done.stdout)["settlements"] > 0
+    changed, drawn = json.loads(done.stdout), json.loads(sim("--seed", 3, "--json").stdout)
+    assert changed["settlements"] > 0 and changed["steps"] != drawn["steps"]
 
 
 def test_it_says_what_is_wrong_with_a_file(tmp_path):
