@@ -136,8 +136,16 @@ def read_until(fd: int, end: bytes, timeout_s: float) -> bytes:
         ready, _, _ = select.select([fd], [], [], max(0.0, deadline - time.monotonic()))
         if not ready:
             raise TimeoutError(f"no {end!r} within {timeout_s:g} s: {got!r}")
-        got += os.read(fd, 1)
+        piece = os.read(fd, 1)
+        if not piece:
+            raise EOFError(f"it ended without {end!r}: {got!r}")
+        got += piece
     return got
+
+
+def read_line(process: subprocess.Popen, timeout_s: float = 60.0) -> str:
+    """The next line of a program's standard output, of which nothing is read ahead."""
+    return read_until(process.stdout.fileno(), b"\n", timeout_s).decode()
 
 
 def read_all(fd: int, timeout_s: float) -> bytes:

@@ -9,6 +9,7 @@ import sys
 
 import tidemill
 from agents import Agent
+from cli import read_line
 from env import ROOT, binaries, ends_with_us, found_below, wait_until
 
 EXAMPLES = ROOT / "examples"
@@ -72,7 +73,7 @@ def test_training_goes_on_on_the_next_machine(env, monkeypatch):
         ends_with_us(command, "SIGKILL"), env=environment(), stdout=subprocess.PIPE, text=True
     )
     try:
-        job = tidemill.Job(training.stdout.readline().split()[0])
+        job = tidemill.Job(read_line(training).split()[0])
         wait_until("some epochs", lambda: has_epochs(first.state), 60)
         first.terminate()  # as a spot machine gets its notice
         second.start()

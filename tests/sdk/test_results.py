@@ -58,7 +58,9 @@ def test_polars(job):
     frame = job.results(last=True).to_polars()
     assert frame["result"].to_list() == SQUARES
     assert frame["started_at"].dtype.time_zone == "UTC"
-    assert frame["duration_ms"].sum() >= 0
+    rows = list(job.results(last=True))
+    assert frame["duration_ms"].to_list() == [row.duration_ms for row in rows]
+    assert frame["attempt"].to_list() == [row.attempt for row in rows] == [2, 1, 1] * 3
 
 
 def test_arrow_and_parquet(job, tmp_path):

@@ -12,6 +12,7 @@ import tempfile
 import zipfile
 
 import pytest
+from cli import read_line
 from conftest import build, run
 from env import ROOT, alive, children, wait_until
 
@@ -56,10 +57,8 @@ class Up:
         self.lines, self.family = [], []
 
     def __enter__(self):
-        for line in self.process.stdout:
-            self.lines.append(line.rstrip("\n"))
-            if line.startswith("Ctrl-C"):
-                break
+        while not (self.lines and self.lines[-1].startswith("Ctrl-C")):
+            self.lines.append(read_line(self.process, 120).rstrip("\n"))
         ahead = [self.process.pid]
         while ahead:
             self.family.append(ahead.pop())
