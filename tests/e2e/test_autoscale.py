@@ -7,7 +7,7 @@ import signal
 
 import pytest
 from agents import submit
-from env import wait_until, whole_lines
+from env import found_below, wait_until, whole_lines
 from load import show, wait_for_end
 from machines import BILLED_AT_LEAST_S, Machines, most_at_once, wait_for_rounds
 from traced import Trace
@@ -18,7 +18,7 @@ MICROS_A_SECOND = 1000
 
 @pytest.fixture
 def machines(env, times):
-    times("server.leader_silence=2s")
+    times("server.leader_silence=2s", "server.reap_every=1s")
     made = []
 
     def start(servers=1):
@@ -58,6 +58,8 @@ def test_from_none_to_many_to_none_and_every_second_is_paid_once(env, machines, 
     job = submit(farm.http, trace.held("job", deadline="3m", canary=0), 12)
     trace.wait_for_begun("job", 6)
     assert len(farm.pids()) == 3
+    for log in found_below(farm.folder, "*/*/*/agent.log"):
+        assert "times.shortened" in log.read_text(), "a machine has the times of its server"
     cost = lambda: farm.http.get(f"/v1/jobs/{job}/cost").json()  # noqa: E731
     wait_until("some of it to be paid", lambda: cost()["spent"] > 0)
     trace.release("job")
