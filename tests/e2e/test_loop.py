@@ -3,13 +3,14 @@
 
 import re
 import sys
-import time
+from collections import Counter
 
-import pytest
+import pexpect
 from agents import Agent, submit
 from cli import Cli
 from conserved import outcomes
 from env import ROOT, wait_until
+from held import HOLD, release, wait_held
 from load import items_of, show, wait_for_end
 
 RESOURCES = {"cpus": 1, "memory": "64MiB"}
@@ -119,55 +120,46 @@ def test_results_of_a_batch_settle_each_on_its_own(http, fleet):
 
 def test_batches_grow_to_what_the_program_asks_for(http, fleet):
     fleet("m1", "--cpus", "1")
-    # A batch takes as long as one item. It begins with one; if it never grew this would take 150 s.
-    count = r"busybox grep -o '\"item\":[0-9]*'"
+    # A batch takes as long as one item. Each item's result is the number of its batch.
     script = SHELL_LOOP.replace("wait=1000", "max=32&wait=1000").split("  item=")[0]
-    script += f"""
-      items=$(echo "$answer" | {count} | busybox sed 's/.*/{{&}}/')
+    script += r"""
+      items=$(echo "$answer" | busybox grep -o '"item":[0-9]*')
+      [ "$items" ] || continue
+      n=$((n + 1))
+      items=$(echo "$items" | busybox sed "s/.*/{&,\"result\":$n}/")
       results=$(echo $items | busybox sed 's/ /,/g')
-      [ -z "$results" ] || sleep 0.5
+      sleep 0.1
     done"""
-    begin = time.monotonic()
     job = submit(http, sh(script, mode="loop"), 300)
     assert wait_for_end(http, job, 200)["counts"]["succeeded"] == 300
-    assert time.monotonic() - begin < 75
+    rows = http.get(f"/v1/jobs/{job}/outcomes?limit=1000").json()["outcomes"]
+    sizes = Counter(row["result"] for row in rows)
+    # The first batch has one item, and no more than 32 were asked for.
+    assert sizes[1] == 1 and max(sizes.values()) == 32, sizes
 
 
 # --- programs that die ---
 
 
-@pytest.mark.parametrize(
-    "last, outcome",
-    [("die 5", ("failed", 5)), ("die 0", ("failed", 1)), ("kill", ("failed", 137))],
-)
-def test_a_program_that_dies_fails_only_the_item_it_held(http, fleet, last, outcome):
-    agent = fleet("m1", "--cpus", "1")
-    texts = ["ok"] * 50
-    texts[20] = last
-    job = submit(http, loop(1), texts)
-    assert wait_for_end(http, job, 60)["counts"]["succeeded"] == 49
-    only_these_failed(http, job, {20: outcome})
-    # The container is the same: only the program was started again.
+def test_a_program_that_dies_fails_only_the_item_it_held(http, fleet):
+    """In batches of one, beside others in a batch, and several in one batch."""
+    agent = fleet("m1", "--cpus", "3")
+    ends = {"die 5": ("failed", 5), "die 0": ("failed", 1), "kill": ("failed", 137)}
+    cases = [
+        (1, 50, {20: "die 5", 21: "die 0", 30: "kill"}),
+        (16, 200, {77: "kill"}),
+        (64, 64, {0: "die 5", 1: "kill", 30: "die 5", 63: "die 0"}),
+    ]
+    jobs = []
+    for batch, count, poison in cases:
+        texts = [poison.get(number, "ok") for number in range(count)]
+        jobs.append(submit(http, loop(batch, canary=0), texts, name=f"batch{batch}"))
+    for job, (_, count, poison) in zip(jobs, cases):
+        ended = wait_for_end(http, job, 120)
+        assert ended["counts"]["succeeded"] == count - len(poison), ended
+        only_these_failed(http, job, {number: ends[how] for number, how in poison.items()})
+    # The containers are the same: only the programs were started again.
     assert not agent.events("container.gone")
-
-
-def test_one_poison_item_does_not_hurt_its_batch(http, fleet):
-    fleet("m1", "--cpus", "2")
-    texts = ["ok"] * 200
-    texts[77] = "kill"
-    job = submit(http, loop(16), texts)
-    assert wait_for_end(http, job, 60)["counts"]["succeeded"] == 199
-    only_these_failed(http, job, {77: ("failed", 137)})
-
-
-def test_several_poison_items_fail_each_for_itself(http, fleet):
-    fleet("m1", "--cpus", "1")
-    texts = ["ok"] * 64
-    texts[0], texts[1], texts[30], texts[63] = "die 3", "kill", "die 4", "die 0"
-    job = submit(http, loop(64), texts)
-    assert wait_for_end(http, job, 120)["counts"]["succeeded"] == 60
-    failed = {0: ("failed", 3), 1: ("failed", 137), 30: ("failed", 4), 63: ("failed", 1)}
-    only_these_failed(http, job, failed)
 
 
 def test_a_program_that_dies_at_its_start_pauses_the_job(http, fleet):
@@ -186,16 +178,19 @@ def paused(http, job):
     return shown if shown["state"] == "paused" else None
 
 
-@pytest.mark.parametrize("batch, how", [(1, "hang"), (1, "deaf"), (8, "hang"), (8, "deaf")])
-def test_a_hang_costs_the_item_that_hangs(http, fleet, batch, how):
-    fleet("m1", "--cpus", "1")
-    texts = ["ok"] * 40
-    texts[9] = how
-    job = submit(http, loop(batch, timeout="5s", grace="1s"), texts)
-    assert wait_for_end(http, job, 120)["counts"]["succeeded"] == 39
-    found = [each["outcome"] for each in items_of(http, job)]
-    assert found[9]["cause"] == "timeout" and found[9]["attempt"] == 1
-    assert all(each["attempt"] == 1 for each in found)
+def test_a_hang_costs_the_item_that_hangs(http, fleet):
+    fleet("m1", "--cpus", "4")
+    texts = {how: ["ok"] * 9 + [how] + ["ok"] * 30 for how in ("hang", "deaf")}
+    jobs = [
+        submit(http, loop(batch, timeout="3s", grace="1s"), given, name=f"{how}{batch}")
+        for batch in (1, 8)
+        for how, given in texts.items()
+    ]
+    for job in jobs:
+        assert wait_for_end(http, job, 120)["counts"]["succeeded"] == 39
+        found = [each["outcome"] for each in items_of(http, job)]
+        assert found[9]["cause"] == "timeout" and found[9]["attempt"] == 1
+        assert all(each["attempt"] == 1 for each in found)
 
 
 def test_a_cancelled_loop_ends(http, fleet, docker):
@@ -214,35 +209,53 @@ SAYS = POST + """ '{"fraction":0.4,"note":"epoch 3"}' $TIDEMILL_URL/progress"""
 TAKES = f"{POST} '' $TIDEMILL_URL/next"
 
 
-@pytest.mark.parametrize("mode", ["process", "loop"])
-def test_an_item_says_how_far_it_is(env, http, fleet, mode):
-    fleet("m1", "--cpus", "1")
-    take = TAKES if mode == "loop" else "true"
-    # A machine tells it every 5 seconds, with its next heartbeat; then watch has time to look.
-    job = submit(http, sh(f"{take}; {SAYS}; sleep 24; exit 2", mode=mode), 1)
+def test_an_item_says_how_far_it_is(env, http, fleet):
+    agent = fleet("m1", "--cpus", "2")
+    modes = {"process": "true", "loop": TAKES}
+    jobs = [
+        submit(http, sh(f"{take}; {SAYS}; {HOLD}; exit 2", mode=mode), 1, name=mode)
+        for mode, take in modes.items()
+    ]
+    wait_held(agent, 2)
 
     def progress():
         jobs = http.get("/v1/machines").json()["machines"][0].get("status", {}).get("jobs", [])
         return [each for use in jobs for each in use.get("progress", [])]
 
-    seen = wait_until("progress", progress, 60)
-    assert seen == [{"item": 0, "permille": 400, "note": "epoch 3"}], seen
-    said = Cli(env.folder, env.servers[0]).on_terminal(100, "watch", job)
-    assert said.code == 1 and "item 0 " in said.out and "40 %" in said.out, said
-    assert "epoch 3" in said.out
-    only_these_failed(http, job, {0: ("failed", 2)})
+    wait_until("progress", lambda: len(progress()) == 2, 60)
+    assert progress() == [{"item": 0, "permille": 400, "note": "epoch 3"}] * 2
+    cli = Cli(env.folder, env.servers[0])
+    for job in jobs:
+        watch = pexpect.spawn(
+            cli.program,
+            ["watch", job],
+            cwd=str(cli.folder),
+            env=cli.env,
+            dimensions=(24, 100),
+            encoding="utf-8",
+            timeout=60,
+        )
+        watch.expect(r"item 0 [^\n]*40 %[^\n]*epoch 3")
+        release(agent, job=job)
+        watch.expect(pexpect.EOF)
+        watch.close()
+        assert watch.exitstatus == 1
+        only_these_failed(http, job, {0: ("failed", 2)})
     wait_until("it to be forgotten", lambda: not progress(), 60)
 
 
 # --- what items share ---
 
 
-@pytest.mark.parametrize("mode, clean", [("container", 8), ("process", 1)])
-def test_what_an_item_leaves_in_the_file_system(http, fleet, mode, clean):
+def test_what_an_item_leaves_in_the_file_system(http, fleet):
     fleet("m1", "--cpus", "1")
-    job = submit(http, sh("[ ! -e /tmp/mark ] && : > /tmp/mark", mode=mode), 8)
-    counts = wait_for_end(http, job, 60)["counts"]
-    assert (counts["succeeded"], counts["failed"]) == (clean, 8 - clean)
+    script = "[ ! -e /tmp/mark ] && : > /tmp/mark"
+    # One after the other: a machine with one slot does not keep the container of a job beside that
+    # of another.
+    for mode, clean in (("container", 8), ("process", 1)):
+        job = submit(http, sh(script, mode=mode), 8, name=mode)
+        counts = wait_for_end(http, job, 120)["counts"]
+        assert (counts["succeeded"], counts["failed"]) == (clean, 8 - clean), mode
 
 
 def test_a_loop_needs_no_network(env, http, fleet):
