@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Devices of CDI specs, given to items by a Docker Engine that knows such specs itself.
 
-Debian's Engine is too old for it, so these are tests only if TIDEMILL_DOCKERD names the dockerd of
-a newer one (25 or later); see HACKING.md. tidemill-runtime is not registered with it.
+Debian's Engine is too old for it: these are long tests, `.ci/long cdi`, and TIDEMILL_DOCKERD names
+the dockerd of a newer one (25 or later), see HACKING.md. tidemill-runtime is not registered there.
 """
 
 import json
@@ -27,6 +27,8 @@ from test_devices import (  # noqa: F401: what our runtime does, the Engine must
     test_two_items_never_share_a_device,
 )
 from with_docker import DockerEngine
+
+pytestmark = pytest.mark.long
 
 
 class CdiEngine(DockerEngine):

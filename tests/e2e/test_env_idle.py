@@ -1,17 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A machine of the fleet is not held for nobody. Minutes long, for that is how long one waits."""
+"""A machine of the fleet is released when its user is gone.
+
+A long test, `.ci/long idle`: the shortest idle time is a minute, and a lost connection holds a
+machine for ten.
+"""
 
 import json
 import os
 import signal
 
 import image_wheels
+import pytest
 from cli import read_until
 from env import wait_until
 from load import items_of
 from notebook import Notebook
 from test_env import folder, index  # noqa: F401: fixtures
 from test_env_fleet import all_is_over, farm, jobs, kept, person, where  # noqa: F401: fixtures
+
+pytestmark = pytest.mark.long
 
 
 def test_a_notebook_that_nobody_uses_ends(person, farm, index, where):  # noqa: F811

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Machines that really vanish: guests of qemu, one without power in the middle of an upload.
 
-A long run, which the gate leaves out: TIDEMILL_GUESTS=1 makes it one of the tests.
+A long test: `.ci/long guests`.
 """
 
 import threading
@@ -15,6 +15,7 @@ from env import binaries, wait_until
 from guest import Guest
 from load import items_of, wait_for_end
 
+pytestmark = pytest.mark.long
 ITEMS = 6
 # Five parts of an upload, of which four are under way at once.
 SIZE = 40 << 20

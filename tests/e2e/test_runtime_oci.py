@@ -2,7 +2,7 @@
 """OCI's own tests of runtimes, on runc alone and on tidemill-runtime above it: they see no
 difference, even though each config.json is edited on its way.
 
-A long run, which the gate leaves out: TIDEMILL_OCI_TESTS=1 makes it one of the tests."""
+A long test: `.ci/long oci`."""
 
 import collections
 import concurrent.futures
@@ -21,6 +21,7 @@ import pytest
 from bundles import Machine
 from env import binaries
 
+pytestmark = pytest.mark.long
 LEFT_OUT = {
     "killsig": "sends its signal perhaps before its container has the trap",
     "linux_ns_itype": "runs a container in the machine's own mounts, and deletes what is in them",

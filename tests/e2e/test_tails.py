@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """How soon the tail of a lease runs elsewhere, when its machine hears that it will be taken away.
 
-TIDEMILL_NOTICES says how many machines hear it; -s shows the figures.
+A long test: `.ci/long tails`. TIDEMILL_NOTICES sets the number of machines that get a notice.
 """
 
 import time
 
+import figures
 import pytest
 from agents import submit
 from env import wait_until
@@ -31,7 +32,7 @@ def tail_alone(env, http, job, machine):
     return (mine - held,)
 
 
-@pytest.mark.alone
+@pytest.mark.long
 def test_a_tail_runs_at_once_where_there_is_room(env, spots):
     """Items that wait behind others that take long, while other machines have nothing to do."""
     http = env.server("--session-seconds", "30").http
@@ -61,6 +62,8 @@ def test_a_tail_runs_at_once_where_there_is_room(env, spots):
         spots.leave(machine)
     assert len(back) == NOTICES
     assert min(begun) > 0
-    assert say("tails are back", back) < 2
+    worst = say("tails are back", back)
+    figures.record("tail_returned_p99", "s", [round(worst, 2)], maximum=2, notices=NOTICES)
     # Nine of ten within a second; but beside other work on the machine some took 2.6 s.
-    assert say("their items run where there is room", begun) < 5
+    worst = say("their items run where there is room", begun)
+    figures.record("tail_runs_where_there_is_room_p99", "s", [round(worst, 2)], maximum=5)

@@ -21,6 +21,7 @@ from env import Env, tail  # noqa: E402
 from with_docker import DockerEngine  # noqa: E402
 
 pytest_configure = e2e.pytest_configure
+pytest_collection_modifyitems = e2e.pytest_collection_modifyitems
 _cluster, postgres, env = e2e._cluster, e2e.postgres, e2e.env
 docker, fleet = e2e.docker, e2e.fleet
 
