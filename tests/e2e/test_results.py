@@ -11,6 +11,7 @@ import zstandard
 from agents import Agent, submit
 from cli import Cli
 from env import wait_until
+from held import held, release_to_end
 from load import show, wait_for_end
 
 LOAD = """\
@@ -174,17 +175,21 @@ def test_no_result_is_lost_with_an_agent_that_is_killed(env, http, fleet):
         "resources": {"cpus": 1, "memory": "64MiB"},
         "retries": 0,
     }
-    job = submit(http, spec, ["give"] * 100_000, name="given")
+    # Both programs are in the middle of it when they come to the items that wait.
+    texts = ["give"] * 20_000
+    for number in range(5_000, 20_000, 5_000):
+        texts[number] = "hold"
+    job = submit(http, spec, texts, name="given")
     wait_until("some", lambda: show(http, job)["counts"]["succeeded"] > 500)
+    wait_until("an item that waits", lambda: held(agent))
     agent.kill9()
-    assert show(http, job)["counts"]["waiting"] + show(http, job)["counts"]["running"] > 0
     agent.start()
-    wait_for_end(http, job, 120)
+    release_to_end(http, job, agent)
     rows, cursor = [], ""
     while cursor is not None:
         page = http.get(f"/v1/jobs/{job}/outcomes?limit=5000{cursor}").json()
         rows += page["outcomes"]
         cursor = f"&cursor={page['next']}" if "next" in page else None
     last = [row for row in rows if row["last"]]
-    assert [row["item"] for row in last] == list(range(100_000))
+    assert [row["item"] for row in last] == list(range(len(texts)))
     assert all(row["result"] == {"number": row["item"]} for row in last)

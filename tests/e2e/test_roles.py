@@ -14,6 +14,7 @@ from agents import Agent, submit
 from cli import Cli
 from ec2 import REGION
 from env import wait_until
+from held import HOLD, release, wait_held
 from metadata import GceMetadata
 
 from load import items_of, refusal, wait_for_end
@@ -134,21 +135,22 @@ def test_a_cloud_that_does_not_let_us_pauses_the_job_with_its_words(env, monkeyp
 def test_in_a_container_too_and_in_no_other(env, docker, fleet, moto):
     server = env.server(*env.objects_flags)
     allow(server.http, RENDER)
-    fleet("m1", "--cpus", "2")
+    agent = fleet("m1", "--cpus", "2")
     small = {"cpus": 0.5, "memory": "64MiB"}
     # What listens on its loopback is its own init; the other's is not there.
-    asks = "wget -q -O - $AWS_CONTAINER_CREDENTIALS_FULL_URI && sleep 5"
+    asks = f"wget -q -O - $AWS_CONTAINER_CREDENTIALS_FULL_URI && {HOLD}"
     spec = {"image": IMAGE, "resources": small, "retries": 0}
     job = submit(server.http, {**spec, "role": RENDER, "command": ["sh", "-c", asks]}, ["a"])
+    wait_held(agent)
     other = submit(
         server.http,
         {**spec, "command": ["sh", "-c", 'test -z "$AWS_CONTAINER_CREDENTIALS_FULL_URI"']},
         ["a"],
     )
-    for each in (job, other):
-        assert wait_for_end(server.http, each, 120)["counts"]["succeeded"] == 1, items_of(
-            server.http, each
-        )
+    for each in (other, job):
+        ended = wait_for_end(server.http, each, 120)
+        assert ended["counts"]["succeeded"] == 1, items_of(server.http, each)
+        release(agent)
     assert '"AccessKeyId":"ASIA' in log_of(env, job)
     assert '"SecretAccessKey":"***"' in log_of(env, job)
 
@@ -160,14 +162,14 @@ def test_an_item_that_outlives_its_agent_keeps_its_role(env, docker, fleet, moto
     agent = fleet("m1", "--cpus", "1")
     ask = "wget -q -O - $AWS_CONTAINER_CREDENTIALS_FULL_URI | head -c 21; echo"
     spec = {"image": IMAGE, "resources": {"cpus": 0.5}, "retries": 0, "role": RENDER}
-    spec["command"] = ["sh", "-c", f"{ask}; sleep 20; {ask}"]
+    spec["command"] = ["sh", "-c", f"{ask}; {HOLD}; {ask}"]
     job = submit(server.http, spec, ["a"])
-    asked = Cli(env.folder, server)
-    wait_until("it to ask", lambda: "ASIA" in asked("logs", job, "--item", "0").out, 60)
+    wait_held(agent)
     os.kill(agent.pid, signal.SIGUSR1)
     agent.wait()
     agent.start()
     wait_until("it to be adopted", lambda: agent.events("container.adopted"), 60)
+    release(agent)
     assert wait_for_end(server.http, job, 120)["counts"]["succeeded"] == 1
     assert items_of(server.http, job)[0]["outcome"]["attempt"] == 1
     # The same, as they are good for an hour; between them the log may say that there was a restart.

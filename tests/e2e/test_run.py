@@ -85,8 +85,9 @@ ENDS = {
 
 
 def test_an_items_end_is_the_commands(cli, docker):
-    put(cli, ENDS, timeout="10s", retries=5)
     for item, (code, cause, exit) in enumerate(ENDS.values()):
+        # Only the item that hangs has a time limit: on a busy machine the others may need longer.
+        put(cli, ENDS, retries=5, **({"timeout": "1s"} if cause == "timeout" else {}))
         said = run(cli, item, "--json")
         told = said.json()
         assert (said.code, told["outcome"]["cause"]) == (code, cause), said

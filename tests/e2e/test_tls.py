@@ -152,7 +152,9 @@ def test_browsers_are_told_to_stay_with_it_unless_it_is_this_machine(env, tls, s
     assert other.http.get("/healthz").headers["strict-transport-security"] == "max-age=31536000"
 
 
-def test_a_new_certificate_is_taken_while_it_serves(server, tls):
+def test_a_new_certificate_is_taken_while_it_serves(env, tls, times):
+    times("server.certificate_look=1s")
+    server = env.server(tls=tls)
     stop, failures = threading.Event(), []
 
     def ask():
@@ -170,7 +172,7 @@ def test_a_new_certificate_is_taken_while_it_serves(server, tls):
             made = normal(tls.make())
             server._process.send_signal(signal.SIGHUP)
             wait_until("the new certificate", lambda made=made: shown(server) == made)
-        # By itself, some seconds later.
+        # By itself, at its next look.
         made = normal(tls.make())
         wait_until("the new certificate", lambda: shown(server) == made, 60)
         tls.key.write_text("no key")

@@ -12,7 +12,8 @@
 //   progress    says 0.5 and "half", then a result
 //   leave       leaves a process and a file in the scratch folder, then a result
 //   grow        takes memory until it is killed
-//   give        a result that has one    much      the same, and it is too long
+//   give        a result that has one     much      the same, and it is too long
+//   hold        as give, after the test has released it
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -139,6 +140,20 @@ void Leave() {
   }
 }
 
+// As HOLD of tests/e2e/held.py does.
+void Hold(const std::string& number) {
+  const char* scratch = getenv("TIDEMILL_SCRATCH");
+  const char* job = getenv("TIDEMILL_JOB");
+  const std::string folder = scratch ? scratch : ".";
+  FILE* held = fopen((folder + "/held").c_str(), "w");
+  if (held == nullptr) exit(1);
+  fprintf(held, "%s %s\n", job ? job : "", number.c_str());
+  fclose(held);
+  while (access((folder + "/release").c_str(), F_OK) != 0) usleep(50'000);
+  unlink((folder + "/held").c_str());
+  unlink((folder + "/release").c_str());
+}
+
 // The result, or nothing.
 std::string Do(Client& client, const Item& item) {
   const std::string& what = item.what;
@@ -159,7 +174,8 @@ std::string Do(Client& client, const Item& item) {
                 "{\"item\":" + item.number + ",\"fraction\":0.5,\"note\":\"half\"}");
   }
   if (verb == "leave") Leave();
-  if (verb == "give") {
+  if (verb == "hold") Hold(item.number);
+  if (verb == "give" || verb == "hold") {
     return "{\"item\":" + item.number + ",\"result\":{\"number\":" + item.number + "}}";
   }
   if (verb == "much") {
