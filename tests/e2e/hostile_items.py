@@ -62,7 +62,8 @@ SHORT = [
         FINE,
         0,
     ),
-    # What the limit of processes, that of memory or the time ends, whichever it meets first.
+    # Ended by the limit of processes, that of memory or the time, whichever comes first. Any of
+    # these is right: what counts is that the agent goes on and that the good item after it runs.
     Bad("bombs with forks", "bomb() { bomb | bomb; }; bomb", FAILED | TIMEOUT | MEMORY),
     Bad("bombs with memory", "x=aaaaaaaaaaaaaaaa; while :; do x=$x$x; done", MEMORY),
     Bad("reads zeroes into memory", "busybox tail /dev/zero", MEMORY),
@@ -92,6 +93,8 @@ SHORT = [
     Bad("closes its output and works on", "exec 1>&- 2>&-; sleep 0.3; exit 0", FINE, 0),
     Bad("reads from nobody", "cat; exit 5", FAILED, 5),
     Bad("kills its parent", "kill -9 $PPID; kill -TERM $PPID; kill -SEGV $PPID; exit 0", FINE, 0),
+    # Whether the shell is among what it kills depends on the kernel. What counts is that init and
+    # the agent go on and that the good item after it runs.
     Bad("kills everything", "kill -9 -1; exit 0", FINE | FAILED),
     Bad("asks init to end", "kill -TERM 1; kill -INT 1; kill -QUIT 1; sleep 0.2; exit 0", FINE, 0),
     Bad(
@@ -190,10 +193,15 @@ SHORT = [
         "busybox setsid sh -c \"trap '' TERM; while :; do sleep 1; done\" & exec sleep 1000",
         TIMEOUT,
     ),
+    # A limit that is not infinite already cannot be raised: 20 if one can, 10 if none can.
     Bad(
         "raises its limits",
-        "ulimit -u unlimited; ulimit -c unlimited; ulimit -n 1000000; exit 10",
-        FAILED | FINE,
+        "for each in c n; do had=$(ulimit -H -$each); [ $had != unlimited ] || exit 30;"
+        " (ulimit -H -$each unlimited) 2> /dev/null && exit 20;"
+        " (ulimit -H -$each $((had + 1))) 2> /dev/null && exit 20;"
+        " [ $(ulimit -H -$each) = $had ] || exit 20; done; exit 10",
+        FAILED,
+        10,
     ),
     Bad(
         "is the busiest", "busybox nice -n -20 true; busybox renice -n -20 $$; exit 11", FAILED, 11

@@ -20,9 +20,11 @@ GROWTH_BYTES = 64 << 20
 
 
 @pytest.fixture
-def agent(env, docker):
-    """One processor, so that the items run one after the other."""
-    started = Agent(env.folder, "m1", [env.server()], "--cpus", "1", docker=docker.socket)
+def agent(env, docker, request):
+    """With one processor, so that items run one after the other, or as many as the test says."""
+    cpus = getattr(request, "param", 1)
+    server = env.server()
+    started = Agent(env.folder, "m1", [server], "--cpus", str(cpus), docker=docker.socket)
     yield started.start()
     started.kill9()
 
@@ -46,19 +48,44 @@ def test_there_are_more_than_forty():
     assert len(names) == len(SIGNALS + SHORT + LONG) >= 40 + len(SIGNALS)
 
 
-# A good item has as long as the bad one before it, on a machine that may be busy; only those that
-# may have to be ended are given little.
-HANG = [bad for bad in SIGNALS + SHORT if "timeout" in bad.causes]
-END = [bad for bad in SIGNALS + SHORT if bad not in HANG]
+# What may have to be ended by its time limit, which its good item has as well; what takes all of a
+# processor or of its container; and what ends by itself.
+HANG = [bad for bad in SIGNALS + SHORT if "timeout" in bad.causes and "bombs" not in bad.name]
+BOMB = [bad for bad in SHORT if "timeout" in bad.causes and "bombs" in bad.name]
+END = [bad for bad in SIGNALS + SHORT if bad not in HANG + BOMB]
 
 
-@pytest.mark.parametrize("bads,timeout", [(HANG, "8s"), (END, "120s"), (LONG, "120s")])
-def test_each_ends_with_its_cause_and_the_next_runs_well(env, docker, agent, bads, timeout):
-    http = env.servers[-1].http
+def make(http, bads, timeout):
+    """A job in whose one container a bad item and a good one take turns."""
+    spec = {**SPEC, "max_parallel": 1, "timeout": timeout}
+    return submit(http, spec, all_of(bads))
+
+
+def warmed_up(http, agent):
+    """The agent's memory after its first items."""
     warm = submit(http, {**SPEC, "command": ["true"]}, 200)
     wait_for_end(http, warm, 120)
-    before = agent.rss_bytes()
-    job = submit(http, {**SPEC, "timeout": timeout}, all_of(bads))
+    return agent.rss_bytes()
+
+
+@pytest.mark.parametrize("bads", [END, LONG], ids=["end", "long"])
+def test_each_ends_with_its_cause_and_the_next_runs_well(env, docker, agent, bads):
+    http = env.servers[-1].http
+    before = warmed_up(http, agent)
+    job = make(http, bads, "120s")
     wait_for_end(http, job, 600)
     check(http, job, bads)
+    assert agent.rss_bytes() - before < GROWTH_BYTES
+
+
+@pytest.mark.parametrize("agent", [len(HANG)], indirect=True)
+def test_each_that_hangs_is_ended_and_the_next_runs_well(env, docker, agent):
+    http = env.servers[-1].http
+    before = warmed_up(http, agent)
+    # All at once but for the fork bomb, which would take the good ones' time.
+    for group in (HANG, BOMB):
+        jobs = [make(http, [bad], "8s") for bad in group]
+        for bad, job in zip(group, jobs):
+            wait_for_end(http, job, 300)
+            check(http, job, [bad])
     assert agent.rss_bytes() - before < GROWTH_BYTES
