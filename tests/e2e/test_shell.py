@@ -9,7 +9,7 @@ import subprocess
 
 import pexpect
 import pytest
-from agents import submit
+from agents import Agent, submit
 from env import wait_until
 from frames import PortStream
 from load import items_of, show
@@ -56,6 +56,51 @@ def job(server, fleet, cli):
     return made
 
 
+# What is entered again and again: a server, a machine of each engine and one item on each. Tests of
+# these come first, because those with `docker` remove the containers that they find.
+
+
+@pytest.fixture(scope="module")
+def shared(module_env, _engine):
+    """The server, and its items by engine."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TIDEMILL_TIMES", "server.stream_look=1s")
+        server = module_env.server(*module_env.objects_flags)
+    cli, items = Cli(module_env.folder, server), {}
+    agents = {
+        "docker": Agent(module_env.folder, "m1", [server], docker=_engine.socket),
+        "process": Agent(module_env.folder, "m2", [server]),
+    }
+    try:
+        for engine, agent in agents.items():
+            agent.start()
+            items[engine] = submit(server.http, held(IMAGE if engine == "docker" else ""), 1)
+            made = items[engine]
+            wait_until("the item to run", lambda made=made: entered(cli, made), 60)
+        yield server, items
+    finally:
+        for agent in agents.values():
+            agent.kill9()
+        for name in _engine.containers("tidemill.agent"):
+            _engine.remove(name)
+
+
+@pytest.fixture
+def shared_server(shared):
+    return shared[0]
+
+
+@pytest.fixture
+def shared_cli(shared_server, tmp_path):
+    return Cli(tmp_path, shared_server)
+
+
+@pytest.fixture
+def contained(shared):
+    """One item that runs in a container."""
+    return shared[1]["docker"]
+
+
 def at_terminal(cli, *words, rows=24, columns=80, **env):
     return pexpect.spawn(
         cli.program,
@@ -82,8 +127,14 @@ def code_of(shell):
     return shell.exitstatus
 
 
-def test_a_terminal_in_the_container_of_an_item(server, job, cli):
-    shell = at_terminal(cli, "shell", job, "--item", "0", rows=33, columns=101)
+@pytest.fixture(params=["docker", "process"])
+def item(request, shared):
+    """One item that runs, of either engine."""
+    return shared[1][request.param]
+
+
+def test_a_terminal_in_the_container_of_an_item(shared_server, contained, shared_cli):
+    shell = at_terminal(shared_cli, "shell", contained, "--item", "0", rows=33, columns=101)
     shell.expect("Enter ~ . ")  # how to leave
     say(shell, "echo $TIDEMILL_INDEX-$((40+2))", "0-42")
     say(shell, "stty size", "33 101")
@@ -105,69 +156,118 @@ def test_a_terminal_in_the_container_of_an_item(server, job, cli):
     say(shell, "ps | grep -c 'sleep 60[0]'", "1")
     shell.sendline("exit 7")
     assert code_of(shell) == 7
-    assert running(server.http, job)
+    assert running(shared_server.http, contained)
 
 
-def test_what_is_typed_there_is_not_in_the_log_of_the_item(job, cli):
-    said = cli("shell", job, "--item", "0", "--", "sh", "-c", "echo typed; cat", stdin="secret")
+def test_what_is_typed_there_is_not_in_the_log_of_the_item(contained, shared_cli):
+    said = shared_cli(
+        "shell", contained, "--item", "0", "--", "sh", "-c", "echo typed; cat", stdin="secret"
+    )
     assert said == (0, "typed\nsecret", ""), said
-    wait_until("the log", lambda: "begun" in cli("logs", job, "--item", "0").out, 60)
-    assert cli("logs", job, "--item", "0").out == "begun\n"
+    wait_until("the log", lambda: "begun" in shared_cli("logs", contained, "--item", "0").out, 60)
+    assert shared_cli("logs", contained, "--item", "0").out == "begun\n"
 
 
-@pytest.fixture(params=["docker", "process"])
-def item(request, server, cli):
-    """One item that runs, of either engine."""
-    request.getfixturevalue("fleet" if request.param == "docker" else "processes")("m1")
-    made = submit(server.http, held(IMAGE if request.param == "docker" else ""), 1)
-    wait_until("the item to run", lambda: entered(cli, made), 60)
-    return made
-
-
-def test_in_a_script(item, cli):
+def test_in_a_script(item, shared_cli):
     script = "cat; echo err >&2; exit 5"
-    said = cli("shell", item, "--item", "0", "--", "sh", "-c", script, stdin="one\ntwo")
+    said = shared_cli("shell", item, "--item", "0", "--", "sh", "-c", script, stdin="one\ntwo")
     assert said == (5, "one\ntwo", "err\n"), said
-    said = cli("shell", item, "--item", "0", "--", "sh", "-c", "kill -9 $$")
+    said = shared_cli("shell", item, "--item", "0", "--", "sh", "-c", "kill -9 $$")
     assert said.code == 137, said
-    said = cli("shell", item, "--item", "0", "--", "no-such-program", "x")
+    said = shared_cli("shell", item, "--item", "0", "--", "no-such-program", "x")
     assert said.code == 127 and "no-such-program" in said.err, said
     # A shell reads its commands from a pipe too.
-    said = cli("shell", item, "--item", "0", stdin="echo $TIDEMILL_INDEX; exit 3\n")
+    said = shared_cli("shell", item, "--item", "0", stdin="echo $TIDEMILL_INDEX; exit 3\n")
     assert said == (3, "0\n", ""), said
     # Without any input at all.
     done = subprocess.run(
-        ["sh", "-c", f"exec {cli.program} shell {item} --item 0 -- cat <&-"],
-        env=cli.env, capture_output=True, text=True, timeout=60, check=False,
+        ["sh", "-c", f"exec {shared_cli.program} shell {item} --item 0 -- cat <&-"],
+        env=shared_cli.env, capture_output=True, text=True, timeout=60, check=False,
     )  # fmt: skip
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
-def test_much_of_it_goes_through_both_ways(item, cli, tmp_path):
+def test_much_of_it_goes_through_both_ways(item, shared_cli, tmp_path):
     much = os.urandom(20 << 20)
     (tmp_path / "much").write_bytes(much)
     with open(tmp_path / "much", "rb") as given, open(tmp_path / "back", "wb") as back:
         done = subprocess.run(
-            [cli.program, "shell", item, "--item", "0", "--", "cat"],
-            stdin=given, stdout=back, env=cli.env, timeout=120, check=False,
+            [shared_cli.program, "shell", item, "--item", "0", "--", "cat"],
+            stdin=given, stdout=back, env=shared_cli.env, timeout=120, check=False,
         )  # fmt: skip
     assert done.returncode == 0
     back = (tmp_path / "back").read_bytes()
     assert hashlib.sha256(back).digest() == hashlib.sha256(much).digest()
 
 
-def test_whoever_does_not_read_is_waited_for(item, cli):
+def test_whoever_does_not_read_is_waited_for(item, shared_cli):
     """And nobody holds in memory meanwhile what he does not read."""
-    reader = cli.start("shell", item, "--item", "0", "--", "sh", "-c", "yes | head -c 300000000")
+    reader = shared_cli.start(
+        "shell", item, "--item", "0", "--", "sh", "-c", "yes | head -c 300000000"
+    )
     assert reader.stdout.read(2) == "y\n"
     # Others get through all the same, and so does the item's end.
-    said = cli("shell", item, "--item", "0", "--", "echo", "hello")
+    said = shared_cli("shell", item, "--item", "0", "--", "echo", "hello")
     assert said == (0, "hello\n", ""), said
     count = 2
     while some := reader.stdout.read(1 << 20):
         count += len(some)
     assert count == 300_000_000
     assert reader.wait(60) == 0
+
+
+def test_roles_decide_and_the_audit_says_who(shared_server, contained, shared_cli):
+    tokens = {}
+    for role in ("viewer", "submitter"):
+        made = shared_server.http.post("/v1/tokens", {"name": f"a-{role}", "role": role})
+        tokens[role] = made.json()["secret"]
+    words = ("shell", contained, "--item", "0", "--", "echo", "in")
+    said = shared_cli(*words, TIDEMILL_TOKEN=tokens["viewer"])
+    assert said.code == 4 and "submitter" in said.err, said
+    assert shared_cli(*words, TIDEMILL_TOKEN=tokens["submitter"]) == (0, "in\n", "")
+    rows = shared_server.http.get("/v1/audit").json()["audit"]
+    asked = [row for row in rows if row["who"].startswith("a-")]
+    assert all(row["action"].endswith("/shell") for row in asked), asked
+    assert [(row["who"], row["allowed"]) for row in asked] == [
+        ("a-submitter", True),
+        ("a-viewer", False),
+    ]
+    assert all(row["target"] == f"{contained} 0" for row in asked), asked
+
+
+def test_a_revoked_token_ends_its_shell_and_no_other(shared_server, contained, shared_cli):
+    made = shared_server.http.post("/v1/tokens", {"name": "a-guest", "role": "submitter"}).json()
+    guest = at_terminal(
+        shared_cli, "shell", contained, "--item", "0", TIDEMILL_TOKEN=made["secret"]
+    )
+    other = at_terminal(shared_cli, "shell", contained, "--item", "0")
+    for shell in (guest, other):
+        say(shell, "echo in-$TIDEMILL_INDEX", "in-0")
+    assert shared_server.http.delete(f"/v1/tokens/{made['token']['id']}").status == 200
+    guest.expect("connection")
+    assert code_of(guest) == 5
+    say(other, "echo still-$TIDEMILL_INDEX", "still-0")
+
+
+def test_one_leaves_without_the_shell(shared_server, contained, shared_cli):
+    shell = at_terminal(shared_cli, "shell", contained, "--item", "0")
+    shell.sendline("trap '' HUP INT TERM; echo in-$$")
+    shell.expect("\nin-([0-9]+)\r\n")
+    looks = f"kill -0 {shell.match[1]} 2> /dev/null; echo $?"
+
+    def there():
+        return shared_cli("shell", contained, "--item", "0", "--", "sh", "-c", looks).out
+
+    assert there() == "0\n"
+    shell.send("\r~.")
+    assert code_of(shell) == 130
+    # And nothing of it is left there.
+    wait_until("its end", lambda: there() == "1\n", 30)
+    # Whoever closes the window has left too.
+    shell = at_terminal(shared_cli, "shell", contained, "--item", "0")
+    say(shell, "echo in-$TIDEMILL_INDEX", "in-0")
+    os.kill(shell.pid, signal.SIGHUP)
+    shell.expect(pexpect.EOF)
 
 
 def test_it_ends_with_the_item(server, fleet, cli):
@@ -198,37 +298,6 @@ def test_what_does_not_run_is_not_entered(server, fleet, cli):
     assert cli("shell", "none-99", "--item", "0", "--", "true").code == 3
     said = cli("shell", made)
     assert said.code == 2 and "--item" in said.err, said
-
-
-def test_roles_decide_and_the_audit_says_who(server, job, cli):
-    tokens = {}
-    for role in ("viewer", "submitter"):
-        made = server.http.post("/v1/tokens", {"name": f"a-{role}", "role": role})
-        tokens[role] = made.json()["secret"]
-    words = ("shell", job, "--item", "0", "--", "echo", "in")
-    said = cli(*words, TIDEMILL_TOKEN=tokens["viewer"])
-    assert said.code == 4 and "submitter" in said.err, said
-    assert cli(*words, TIDEMILL_TOKEN=tokens["submitter"]) == (0, "in\n", "")
-    rows = server.http.get("/v1/audit").json()["audit"]
-    asked = [row for row in rows if row["who"].startswith("a-")]
-    assert all(row["action"].endswith("/shell") for row in asked), asked
-    assert [(row["who"], row["allowed"]) for row in asked] == [
-        ("a-submitter", True),
-        ("a-viewer", False),
-    ]
-    assert all(row["target"] == f"{job} 0" for row in asked), asked
-
-
-def test_a_revoked_token_ends_its_shell_and_no_other(server, job, cli):
-    made = server.http.post("/v1/tokens", {"name": "a-guest", "role": "submitter"}).json()
-    guest = at_terminal(cli, "shell", job, "--item", "0", TIDEMILL_TOKEN=made["secret"])
-    other = at_terminal(cli, "shell", job, "--item", "0")
-    for shell in (guest, other):
-        say(shell, "echo in-$TIDEMILL_INDEX", "in-0")
-    assert server.http.delete(f"/v1/tokens/{made['token']['id']}").status == 200
-    guest.expect("connection")
-    assert code_of(guest) == 5
-    say(other, "echo still-$TIDEMILL_INDEX", "still-0")
 
 
 def test_a_machine_that_lets_nobody_in(server, processes, cli):
@@ -266,27 +335,6 @@ def test_a_server_that_stops_does_not_wait_for_shells(server, job, cli):
     say(shell, "echo in-$TIDEMILL_INDEX", "in-0")
     assert server.terminate() == 0
     assert code_of(shell) == 5
-
-
-def test_one_leaves_without_the_shell(server, job, cli):
-    shell = at_terminal(cli, "shell", job, "--item", "0")
-    shell.sendline("trap '' HUP INT TERM; echo in-$$")
-    shell.expect("\nin-([0-9]+)\r\n")
-    looks = f"kill -0 {shell.match[1]} 2> /dev/null; echo $?"
-
-    def there():
-        return cli("shell", job, "--item", "0", "--", "sh", "-c", looks).out
-
-    assert there() == "0\n"
-    shell.send("\r~.")
-    assert code_of(shell) == 130
-    # And nothing of it is left there.
-    wait_until("its end", lambda: there() == "1\n", 30)
-    # Whoever closes the window has left too.
-    shell = at_terminal(cli, "shell", job, "--item", "0")
-    say(shell, "echo in-$TIDEMILL_INDEX", "in-0")
-    os.kill(shell.pid, signal.SIGHUP)
-    shell.expect(pexpect.EOF)
 
 
 def test_over_tls(env, fleet, tmp_path):
