@@ -6,20 +6,21 @@ import http.client
 import http.server
 import json
 import pathlib
+import re
 import shutil
 import threading
 import time
 import urllib.parse
-from typing import List
+from typing import List, Sequence
 
 import test_images
-from env import Http, Program, free_port, wait_until
+from env import Http, Program, wait_until, whole_lines
 
 CONFIG = """\
 version: 0.1
 storage: {{filesystem: {{rootdirectory: "{folder}"}}}}
 http: {{addr: "127.0.0.1:{port}"}}
-log: {{level: warn}}
+log: {{level: info, accesslog: {{disabled: true}}}}
 {auth}
 """
 
@@ -33,29 +34,38 @@ AWS:$2y$05$abcdefghijklmnopqrstuulSgRKFwgkUNMCgC4wdNm/aWUKS6fK4y
 
 
 class Registry(Program):
+    """Listens at a port that it is given by its first start, and at the same one after that."""
+
     def __init__(self, folder: pathlib.Path, wants_login: bool = False) -> None:
         super().__init__(folder, "registry")
-        self._wants_login = wants_login
-        self.port = free_port()
-        self.host = f"127.0.0.1:{self.port}"
-        self._config = folder / "registry.yml"
-        auth = ""
+        self._folder, self._wants_login, self.port = folder, wants_login, 0
+        self._auth = ""
         if wants_login:
             (folder / "htpasswd").write_text(HTPASSWD)
-            auth = f'auth: {{htpasswd: {{realm: test, path: "{folder}/htpasswd"}}}}'
-        self._config.write_text(
-            CONFIG.format(folder=folder / "registry", port=self.port, auth=auth)
-        )
+            self._auth = f'auth: {{htpasswd: {{realm: test, path: "{folder}/htpasswd"}}}}'
+
+    @property
+    def host(self) -> str:
+        assert self.port, "the registry was not started yet"
+        return f"127.0.0.1:{self.port}"
 
     def start(self) -> "Registry":
         program = shutil.which("docker-registry")
         assert program, "no registry here: apt-get install docker-registry"
-        self._spawn([program, "serve", str(self._config)])
+        config = self._folder / "registry.yml"
+        config.write_text(
+            CONFIG.format(folder=self._folder / "registry", port=self.port, auth=self._auth)
+        )
+        self._spawn([program, "serve", str(config)])
         wait_until("the registry", self._answers)
         return self
 
     def _answers(self) -> bool:
         self._must_run()
+        found = re.findall(r"listening on 127\.0\.0\.1:(\d+)", "\n".join(whole_lines(self.log)))
+        if not found:
+            return False
+        self.port = int(found[-1])
         try:
             return Http(self.port).get("/v2/").status == (401 if self._wants_login else 200)
         except OSError:
@@ -81,10 +91,13 @@ class Registry(Program):
 
 
 class SlowRoad:
-    """A way to a registry on which layers take their time. It remembers who asked for what."""
+    """A way to a registry. It remembers who asked for what. A body stops at each of `stops` bytes
+    until the test calls go_on() once more."""
 
-    def __init__(self, registry: Registry, bytes_a_second: int) -> None:
+    def __init__(self, registry: Registry, stops: Sequence[int] = ()) -> None:
         self.asked: List[str] = []  # "GET /v2/..."
+        self._stops = list(stops)
+        self._open = [threading.Event() for _ in stops]
         road = self
 
         class Handler(http.server.BaseHTTPRequestHandler):
@@ -103,7 +116,7 @@ class SlowRoad:
                     self.send_header(name, value)
                 self.end_headers()
                 if self.command == "GET":
-                    road.pass_on(answer, self.wfile, bytes_a_second)
+                    road.pass_on(answer, self.wfile)
                 there.close()
 
             do_HEAD = do_GET
@@ -116,14 +129,25 @@ class SlowRoad:
         self.host = f"127.0.0.1:{self._server.server_address[1]}"
         threading.Thread(target=self._server.serve_forever, daemon=True).start()
 
-    @staticmethod
-    def pass_on(source, sink, bytes_a_second: int) -> None:
-        step_s = 0.05
-        while piece := source.read(int(bytes_a_second * step_s)):
+    def pass_on(self, source, sink) -> None:
+        done = 0
+        for stop, is_open in zip(self._stops, self._open):
+            while done < stop and (piece := source.read(min(1 << 18, stop - done))):
+                sink.write(piece)
+                done += len(piece)
+                time.sleep(0.05)  # Docker tells of no more than one step in a tenth of a second
+            if done == stop:
+                is_open.wait()
+        while piece := source.read(65536):
             sink.write(piece)
-            time.sleep(step_s)
+
+    def go_on(self) -> None:
+        """Opens the next stop."""
+        next(each for each in self._open if not each.is_set()).set()
 
     def close(self) -> None:
+        for each in self._open:
+            each.set()
         self._server.shutdown()
         self._server.server_close()
 

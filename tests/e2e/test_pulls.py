@@ -7,24 +7,26 @@ import re
 import subprocess
 import threading
 
+import pexpect
 import pytest
 import test_images
 from agents import submit
 from cli import Cli
 from env import wait_until
+from held import HOLD, release, release_to_end, wait_held
 from load import show, wait_for_end
 from registry import LOGIN, ROLE_LOGIN, Ecr, Registry, SlowRoad
 from test_secrets import files_below, found_in, put_secret
 
 SMALL = {"cpus": 1, "memory": "64MiB"}
-LARGE_BYTES = 40_000_000
-SLOW_BYTES_A_SECOND = 2_500_000
+LARGE_BYTES = 12_000_000
 HOW_FAR = re.compile(r"pulling its image: (\d+) of (\d+) MB")
 
 
 @pytest.fixture
 def slow_road(registry):
-    road = SlowRoad(registry, SLOW_BYTES_A_SECOND)
+    """A layer stops on its way at a third and at two thirds until the test lets it go on."""
+    road = SlowRoad(registry, stops=[LARGE_BYTES // 3, 2 * LARGE_BYTES // 3])
     yield road
     road.close()
 
@@ -51,6 +53,11 @@ class Waits(threading.Thread):
                     if "waits_for" in use and use["waits_for"] not in said:
                         said.append(use["waits_for"])
 
+    def all_from(self, count, megabytes):
+        """Whether all of so many jobs have said that at least so much is here."""
+        told = [numbers_in(list(said)) for said in list(self.said.values())]
+        return len(told) == count and all(each and each[-1][0] >= megabytes for each in told)
+
     def finish(self):
         self._over.set()
         self.join()
@@ -75,17 +82,33 @@ def test_a_slow_pull_shows_how_far_it_is_and_happens_once(env, docker, fleet, re
     waits.start()
     spec = {"image": image, "command": ["true"], "resources": SMALL}
     jobs = [submit(server.http, spec, 1, name=f"job{i}") for i in range(3)]
-    seen = Cli(env.folder, server).on_terminal(100, "watch", jobs[0])
-    assert seen.code == 0, seen
+    cli = Cli(env.folder, server)
+    watch = pexpect.spawn(
+        cli.program,
+        ["watch", jobs[0]],
+        cwd=str(cli.folder),
+        env=cli.env,
+        dimensions=(24, 100),
+        encoding="utf-8",
+        timeout=120,
+    )
+    on_screen = []
+    for megabytes in (1, LARGE_BYTES // 3_000_000 + 1):
+        # Everybody sees how far it is by now: each job's machine, and whoever watches.
+        wait_until("a figure", lambda least=megabytes: waits.all_from(3, least))
+        while not on_screen or on_screen[-1][0] < megabytes:
+            watch.expect(HOW_FAR)
+            on_screen.append((int(watch.match[1]), int(watch.match[2])))
+        slow_road.go_on()
+    watch.expect(pexpect.EOF)
+    watch.close()
+    assert watch.exitstatus == 0
     for job in jobs:
         assert wait_for_end(server.http, job, 120)["counts"]["succeeded"] == 1
     waits.finish()
     drop_image(docker, image)
 
-    on_screen = numbers_in(seen.out.splitlines())
-    assert len(set(on_screen)) >= 2, seen.out
-    assert on_screen == sorted(on_screen), seen.out
-    assert len(waits.said) == 3, waits.said
+    assert on_screen == sorted(on_screen), on_screen
     for job, said in waits.said.items():
         numbers = numbers_in(said)
         assert len(numbers) >= 2 and numbers == sorted(numbers), (job, said)
@@ -112,24 +135,29 @@ def why_paused(http, job):
 
 def test_a_private_image_is_had_with_its_login_alone(env, docker, fleet, private):
     private.push(docker.socket, "tidemill-test/alpine-like", "team/tool")
-    road = SlowRoad(private, 1_000_000_000)
+    road = SlowRoad(private)
     image = f"{road.host}/team/tool"
     server = env.server()
     fleet("m1", "--cpus", "2")
     put_secret(server.http, "right", LOGIN + "\n")
     put_secret(server.http, "wrong", "reader:another-password")
     put_secret(server.http, "no-login", "just-a-password")
-    spec = {"image": image, "command": ["true"], "resources": SMALL, "mode": "container"}
+    spec = {"image": image, "command": ["true"], "mode": "container"}
+    spec["resources"] = {"cpus": 0.25, "memory": "64MiB"}
 
-    without = why_paused(server.http, submit(server.http, spec))
-    assert f"registry {road.host} wants a login, name a secret" in without, without
-    wrong = why_paused(server.http, submit(server.http, {**spec, "image_login": "wrong"}))
-    assert f"registry {road.host} refuses the login of image_login" in wrong, wrong
-    assert "another-password" not in wrong
-    none = why_paused(server.http, submit(server.http, {**spec, "image_login": "missing"}))
-    assert "tidemill secret set missing" in none, none
-    odd = why_paused(server.http, submit(server.http, {**spec, "image_login": "no-login"}))
-    assert "must be USER:PASSWORD" in odd and "just-a-password" not in odd, odd
+    # All at once: after a job that it cannot run, a machine asks for no other for some seconds.
+    logins = ("", "wrong", "missing", "no-login")
+    jobs = {
+        login: submit(server.http, {**spec, **({"image_login": login} if login else {})})
+        for login in logins
+    }
+    why = {login: why_paused(server.http, job) for login, job in jobs.items()}
+    assert f"registry {road.host} wants a login, name a secret" in why[""], why
+    assert f"registry {road.host} refuses the login of image_login" in why["wrong"], why
+    assert "another-password" not in why["wrong"]
+    assert "tidemill secret set missing" in why["missing"], why
+    assert "must be USER:PASSWORD" in why["no-login"], why
+    assert "just-a-password" not in why["no-login"], why
 
     road.asked.clear()
     job = submit(server.http, {**spec, "image_login": "right"}, 20)
@@ -143,12 +171,6 @@ def test_a_private_image_is_had_with_its_login_alone(env, docker, fleet, private
     road.close()
 
 
-def inspect_both(docker):
-    """What the Engine tells of two containers that run; nothing if there are not two."""
-    texts = [json.dumps(found).encode() for found in docker.inspect("tidemill.agent")]
-    return texts if len(texts) == 2 else None
-
-
 def test_the_login_of_a_registry_is_found_nowhere(env, docker, fleet, private):
     image = private.push(docker.socket, "tidemill-test/alpine-like", "team/tool")
     server = env.server(*env.objects_flags)
@@ -156,15 +178,19 @@ def test_the_login_of_a_registry_is_found_nowhere(env, docker, fleet, private):
     put_secret(server.http, "reg", LOGIN)
     password = LOGIN.partition(":")[2]
     # The first item has no right to it; the second has, and tells it to its log.
-    script = 'env; ls -laR /run /.tidemill/run; echo "reg: $REG"; echo "alone: ${REG#*:}"; sleep 5'
+    script = 'env; ls -laR /run /.tidemill/run; echo "reg: $REG"; echo "alone: ${REG#*:}"; '
+    script += HOLD
     spec = {"image": image, "image_login": "reg", "command": ["sh", "-c", script]}
     spec["resources"] = SMALL
     plain = submit(server.http, spec, name="plain")
     told = {**spec, "secrets": [{"name": "reg", "env": "REG"}]}
     telling = submit(server.http, told, name="telling")
-    seen = wait_until("both to run", lambda: inspect_both(docker), 60)
+    wait_held(agent, 2)
+    seen = [json.dumps(found).encode() for found in docker.inspect("tidemill.agent")]
+    assert len(seen) == 2
     for text in seen:
         found_in("docker inspect", text, password)
+    release(agent)
     for job in (plain, telling):
         assert wait_for_end(server.http, job, 60)["counts"]["succeeded"] == 1
     cli = Cli(env.folder, server)
@@ -252,9 +278,13 @@ def test_a_tag_that_moves_changes_nothing_for_a_job_that_runs(env, docker, fleet
     image = registry.push(docker.socket, "tidemill-test/one", "team/moving")
     server = env.server(*env.objects_flags)
     first = fleet("m1", "--cpus", "1")
-    spec = {"image": image, "command": ["sh", "-c", "cat /which; sleep 2"], "resources": SMALL}
+    script = f"cat /which; {HOLD}"
+    spec = {"image": image, "command": ["sh", "-c", script], "resources": SMALL, "grace": "1s"}
     job = submit(server.http, spec, 3)
+    wait_held(first)
+    release(first)
     wait_until("one item", lambda: show(server.http, job)["counts"]["succeeded"] > 0, 60)
+    wait_held(first)
     digest = show(server.http, job)["image_digest"]
     assert digest.startswith("sha256:")
     assert first.terminate() == 0
@@ -263,15 +293,15 @@ def test_a_tag_that_moves_changes_nothing_for_a_job_that_runs(env, docker, fleet
     for name in (image, f"{image}@{digest}", "tidemill-test/one"):
         drop_image(docker, name)
     assert not test_images.has_image(docker.socket, f"{image}@{digest}")
-    fleet("m2", "--cpus", "1")
-    assert wait_for_end(server.http, job, 60)["counts"]["succeeded"] == 3
+    second = fleet("m2", "--cpus", "1")
+    assert release_to_end(server.http, job, second)["counts"]["succeeded"] == 3
     assert show(server.http, job)["image_digest"] == digest
     cli = Cli(env.folder, server)
     said = cli("logs", job, "--item", "2")
     assert said.out.strip().endswith("one"), said
     # A new job has what the name stands for now.
     other = submit(server.http, spec, 1)
-    assert wait_for_end(server.http, other, 60)["counts"]["succeeded"] == 1
+    assert release_to_end(server.http, other, second)["counts"]["succeeded"] == 1
     said = cli("logs", other, "--item", "0")
     assert said.out.strip().endswith("two"), said
     assert show(server.http, other)["image_digest"] != digest

@@ -11,7 +11,8 @@ import urllib.parse
 
 import test_images
 from agents import submit
-from env import found_below, wait_until
+from env import found_below, server_tool, wait_until
+from held import HOLD, release, wait_held
 from load import show, wait_for_end
 
 IMAGE = "tidemill-test/debian-like"
@@ -88,7 +89,7 @@ def test_a_canary_is_found_nowhere_it_should_not_be(env, docker, fleet, tmp_path
     script = (
         'echo "$CANARY"; cat "$TIDEMILL_SECRETS/key"; echo; printf %s "$CANARY" | base64;'
         ' echo "x${CANARY}x"; echo "$CANARY" >&2; test "$CANARY in a file" ='
-        ' "$(cat "$TIDEMILL_SECRETS/key")" && echo it is the one; sleep 20'
+        f' "$(cat "$TIDEMILL_SECRETS/key")" && echo it is the one; {HOLD}'
     )
     spec = {
         "image": IMAGE,
@@ -100,9 +101,9 @@ def test_a_canary_is_found_nowhere_it_should_not_be(env, docker, fleet, tmp_path
         ],
     }
     job = submit(server.http, spec, 2)
-    wait_until("an item to run", lambda: docker.containers("tidemill.agent"), 60)
-    wait_until("it to hold the canary", lambda: holds(canary), 60)
+    wait_held(agent, 2)
     nothing_on_this_machine(docker, canary)
+    release(agent)
     shown = wait_for_end(server.http, job, 120)
     assert shown["counts"]["succeeded"] == 2, shown
 
@@ -124,16 +125,6 @@ def test_a_canary_is_found_nowhere_it_should_not_be(env, docker, fleet, tmp_path
     fetched = [row for row in rows if row["action"].endswith("/secrets")]
     assert fetched and fetched[0]["who"] == "m1" and fetched[0]["target"] == job
     found_in("the audit", json.dumps(rows).encode(), canary)
-
-
-def holds(canary):
-    for path in glob.glob("/proc/[0-9]*/environ"):
-        try:
-            if canary.encode() in pathlib.Path(path).read_bytes():
-                return True
-        except OSError:
-            continue
-    return False
 
 
 def logs_of(server, job, folder):
@@ -197,7 +188,7 @@ def test_sealed_with_one_key_and_opened_after_another_was_put_in_front(env, dock
     server = env.server()
     put_secret(server.http, "OLD", "sealed before")
     server.terminate()
-    new = server._tool("secret-key")
+    new = server_tool("secret-key")
     server.keys_file.write_text(new + server.keys_file.read_text())
     server.start()
     put_secret(server.http, "NEW", "sealed after")
