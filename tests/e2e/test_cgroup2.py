@@ -15,8 +15,15 @@ SCRIPT = """
 export PATH=/bin:/usr/bin:/usr/sbin:/sbin HOME=/root DOCKER_RAMDISK=true
 mkdir -p /var/lib/docker /etc/docker /state
 mount -t tmpfs none /var/lib/docker
-dockerd --storage-driver vfs --iptables=false --ip6tables=false --bridge=none \\
-  --host unix:///run/docker.sock > /tmp/dockerd.log 2>&1 &
+# An Engine gives up if its containerd does not answer within some seconds, which happens on a guest
+# that is emulated beside other tests.
+containerd > /tmp/containerd.log 2>&1 &
+until [ -S /run/containerd/containerd.sock ]; do sleep 0.1; done
+while :; do
+  dockerd --storage-driver vfs --iptables=false --ip6tables=false --bridge=none \\
+    --containerd /run/containerd/containerd.sock --host unix:///run/docker.sock
+  sleep 1
+done > /tmp/dockerd.log 2>&1 &
 n=0; until [ -S /run/docker.sock ] || [ $n -gt 900 ]; do sleep 0.1; n=$((n+1)); done
 tidemill-agent --state /state --server http://127.0.0.1:8080 --join-token-file /join.token \\
   --engine docker --docker-socket /run/docker.sock --machine guest --cpus 2 --memory 1GiB
