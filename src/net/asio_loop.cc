@@ -35,10 +35,12 @@ int OpenClock() {
 
 AsioLoop::Impl::Impl() : work(io.get_executor()), clock(io, OpenClock()) { WaitForClock(); }
 
+TimePoint AsioLoop::Impl::Now() const { return stopped_at.value_or(BootTime()) + skipped; }
+
 void AsioLoop::Impl::Arm() {
   if (timers.empty() || due_posted) return;
   const TimePoint first = timers.begin()->first.first;
-  if (first <= BootTime()) {
+  if (first <= Now()) {
     // No system call for what is due already.
     due_posted = true;
     boost::asio::post(io, [this] {
@@ -47,8 +49,8 @@ void AsioLoop::Impl::Arm() {
     });
     return;
   }
-  if (first >= armed_for) return;
-  const auto since_boot = first.time_since_epoch();
+  if (first >= armed_for || stopped_at) return;
+  const auto since_boot = first.time_since_epoch() - skipped;
   const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(since_boot);
   itimerspec at{};
   at.it_value.tv_sec = seconds.count();
@@ -72,7 +74,7 @@ void AsioLoop::Impl::WaitForClock() {
 }
 
 void AsioLoop::Impl::RunDue() {
-  const TimePoint now = BootTime();
+  const TimePoint now = Now();
   // A timer made by a call of this round waits for the next, or two that make each other would keep
   // the sockets waiting for ever.
   const std::uint64_t newest = last_timer;
@@ -119,12 +121,28 @@ void AsioLoop::OnSignal(std::vector<int> signals, std::function<void(int)> call)
   impl_->WaitForSignal(watch);
 }
 
-TimePoint AsioLoop::Now() const { return BootTime(); }
+TimePoint AsioLoop::Now() const { return impl_->Now(); }
+
+void AsioLoop::StopClock() {
+  if (!impl_->stopped_at) impl_->stopped_at = BootTime();
+}
+
+void AsioLoop::Skip(Duration time) {
+  impl_->skipped += time;
+  impl_->armed_for = TimePoint::max();
+  impl_->Arm();
+}
+
+bool AsioLoop::Step(std::chrono::milliseconds wait) {
+  const bool ran = impl_->io.run_one_for(wait) > 0;
+  if (impl_->io.stopped()) impl_->io.restart();
+  return ran;
+}
 
 TimerId AsioLoop::After(Duration delay, std::function<void()> call) {
   // A deadline beyond a century would overflow and fire at once.
   constexpr Duration kLongest = std::chrono::hours(24 * 365 * 100);
-  const TimePoint deadline = BootTime() + std::clamp(delay, Duration::zero(), kLongest);
+  const TimePoint deadline = impl_->Now() + std::clamp(delay, Duration::zero(), kLongest);
   const std::uint64_t id = ++impl_->last_timer;
   impl_->timers.emplace(Impl::TimerKey(deadline, id), std::move(call));
   impl_->deadlines.emplace(id, deadline);

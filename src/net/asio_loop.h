@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <vector>
@@ -34,6 +35,15 @@ class AsioLoop : public Loop {
   TimePoint Now() const override;
   TimerId After(Duration delay, std::function<void()> call) override;
   void Cancel(TimerId timer) override;
+
+  // For tests. StopClock makes Now() stand still; timers fire by Skip only from then on.
+  void StopClock();
+  // For tests. Moves Now() forward, stopped or not. Timers that are due then fire when the loop
+  // runs, not from inside.
+  void Skip(Duration time);
+  // For tests. Runs the next call, instead of Run. Waits for it by the system's clock, also while
+  // Now() stands still; false: none has come in this time.
+  bool Step(std::chrono::milliseconds wait);
 
   // For the other files of net only; what it is stands in asio_loop_impl.h.
   struct Impl;

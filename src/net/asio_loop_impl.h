@@ -7,6 +7,7 @@
 #include <functional>
 #include <list>
 #include <map>
+#include <optional>
 #include <unordered_map>
 #include <utility>
 
@@ -31,6 +32,7 @@ struct AsioLoop::Impl {
 
   Impl();
 
+  TimePoint Now() const;
   // Makes sure that RunDue comes when the first timer is due. Cheap if that is arranged already.
   void Arm();
   void WaitForClock();
@@ -41,6 +43,10 @@ struct AsioLoop::Impl {
   std::map<TimerKey, std::function<void()>> timers;
   std::unordered_map<std::uint64_t, TimePoint> deadlines;  // of exactly the timers in `timers`
   std::uint64_t last_timer = 0;
+  // How far Now() is ahead of the system's clock, and where that clock was stopped. Only tests set
+  // them.
+  Duration skipped{};
+  std::optional<TimePoint> stopped_at;
 
   // Only one thread runs it; that is what the hint says.
   boost::asio::io_context io{1};

@@ -11,6 +11,8 @@
 
 #include <gtest/gtest.h>
 
+#include "net/loop_testing.h"
+
 namespace tidemill {
 namespace {
 
@@ -20,17 +22,55 @@ using std::chrono::milliseconds;
 
 TEST(AsioLoop, FiresTimersInTheOrderOfTheirDeadlinesAndNeverEarly) {
   AsioLoop loop;
+  loop.StopClock();
   std::string order;
-  const TimePoint begin = loop.Now();
-  loop.After(milliseconds(20), [&] {
-    order += 'c';
-    EXPECT_GE(loop.Now() - begin, milliseconds(20));
-    loop.Stop();
-  });
+  const auto order_after = [&](Duration time) {
+    loop.Skip(time);
+    RunWhatIsReady(loop);
+    return order;
+  };
+  loop.After(milliseconds(20), [&] { order += 'c'; });
   loop.After(milliseconds(10), [&] { order += 'b'; });
   loop.After(Duration::zero(), [&] { order += 'a'; });
+  EXPECT_EQ(order_after(Duration(9'999)), "a");
+  EXPECT_EQ(order_after(Duration(1)), "ab");
+  EXPECT_EQ(order_after(Duration(9'999)), "ab");
+  EXPECT_EQ(order_after(Duration(1)), "abc");
+  // Also those that are due by now all together.
+  loop.After(milliseconds(20), [&] { order += 'f'; });
+  loop.After(milliseconds(10), [&] { order += 'e'; });
+  loop.After(Duration::zero(), [&] { order += 'd'; });
+  EXPECT_EQ(order_after(hours(1)), "abcdef");
+}
+
+TEST(AsioLoop, WaitsByTheClockOfTheSystem) {
+  AsioLoop loop;
+  const TimePoint begin = loop.Now();
+  loop.After(milliseconds(5), [&] { loop.Stop(); });
   loop.Run();
-  EXPECT_EQ(order, "abc");
+  EXPECT_GE(loop.Now() - begin, milliseconds(5));
+  // Skip moves what waits already, and what comes later waits as long as ever.
+  loop.After(hours(1), [&] { loop.Stop(); });
+  loop.Skip(hours(1));
+  loop.Run();
+  EXPECT_GE(loop.Now() - begin, hours(1));
+  const TimePoint later = loop.Now();
+  loop.After(milliseconds(5), [&] { loop.Stop(); });
+  loop.Run();
+  EXPECT_GE(loop.Now() - later, milliseconds(5));
+}
+
+TEST(AsioLoop, StandsStillAndStillRunsWhatIsReady) {
+  AsioLoop loop;
+  loop.StopClock();
+  const TimePoint begin = loop.Now();
+  loop.After(microseconds(1), [] { FAIL(); });
+  bool ran = false;
+  loop.Post([&] { ran = true; });
+  while (loop.Step(milliseconds(5))) {
+  }
+  EXPECT_TRUE(ran);
+  EXPECT_EQ(loop.Now(), begin);
 }
 
 TEST(AsioLoop, CallsNothingFromInsideAfter) {

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include <chrono>
 #include <functional>
 #include <memory>
 #include <string>
@@ -14,11 +13,10 @@
 #include <gtest/gtest.h>
 
 #include "base/fd.h"
+#include "net/loop_testing.h"
 
 namespace tidemill {
 namespace {
-
-using std::chrono::milliseconds;
 
 class FdReaderTest : public ::testing::Test {
  protected:
@@ -28,22 +26,7 @@ class FdReaderTest : public ::testing::Test {
     EXPECT_EQ(got_.size() + static_cast<std::size_t>(ends_), 0u);  // not from inside
   }
 
-  void RunUntil(std::function<bool()> is_true) {
-    bool late = false;
-    const TimerId limit = loop_.After(std::chrono::seconds(10), [&] { late = true; });
-    std::function<void()> look = [&] {
-      if (late || is_true()) return loop_.Stop();
-      loop_.After(milliseconds(1), look);
-    };
-    look();
-    loop_.Run();
-    loop_.Cancel(limit);
-    EXPECT_TRUE(is_true());
-  }
-  void RunFor(milliseconds time) {
-    loop_.After(time, [this] { loop_.Stop(); });
-    loop_.Run();
-  }
+  void RunUntil(const std::function<bool()>& is_true) { RunLoopUntil(loop_, is_true); }
 
   static void Write(int fd, std::string_view text) {
     EXPECT_EQ(::write(fd, text.data(), text.size()), static_cast<ssize_t>(text.size()));
@@ -70,7 +53,7 @@ struct TestPipe {
 TEST_F(FdReaderTest, ReadsAPipeToItsEnd) {
   TestPipe pipe;
   Read(pipe.from.get());
-  RunFor(milliseconds(20));
+  RunWhatIsReady(loop_);
   EXPECT_TRUE(IsBlocking(pipe.from.get()));
   for (const char* text : {"one ", "two ", "three"}) {
     const std::size_t before = got_.size();
@@ -81,7 +64,7 @@ TEST_F(FdReaderTest, ReadsAPipeToItsEnd) {
   EXPECT_EQ(ends_, 0);
   pipe.to.Reset();
   RunUntil([&] { return ends_ == 1; });
-  RunFor(milliseconds(20));
+  RunWhatIsReady(loop_);
   EXPECT_EQ(ends_, 1);
   EXPECT_TRUE(IsBlocking(pipe.from.get()));
 }
@@ -92,7 +75,7 @@ TEST_F(FdReaderTest, ReadsNothingWhileItHolds) {
   reader_->Hold(true);
   Write(pipe.to.get(), "x");
   pipe.to.Reset();
-  RunFor(milliseconds(50));
+  RunWhatIsReady(loop_);
   EXPECT_EQ(got_, "");
   EXPECT_EQ(ends_, 0);
   reader_->Hold(false);

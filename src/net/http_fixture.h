@@ -9,6 +9,7 @@
 
 #include <chrono>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <thread>
@@ -19,11 +20,14 @@
 #include "net/asio_loop.h"
 #include "net/http_client.h"
 #include "net/http_server.h"
+#include "net/loop_testing.h"
 #include "net/openssl_ptr.h"
 #include "net/tls_fixture.h"
 #include "net/transport.h"
 
 namespace tidemill {
+
+inline const std::string kEndOfHead = "\r\n\r\n";
 
 // A blocking socket that sends and receives exactly what a test wants, in clear text or through
 // TLS. Gives up after ten seconds.
@@ -152,12 +156,7 @@ class RawSocket {
 
 class HttpFixture : public ::testing::Test {
  protected:
-  HttpFixture() {
-    loop_.After(std::chrono::seconds(60), [this] {
-      ADD_FAILURE() << "the test hangs";
-      loop_.Stop();
-    });
-  }
+  HttpFixture() { LimitRun(); }
 
   // Without a handler it echoes: method, path and body.
   void Serve(HttpHandler handler = nullptr) {
@@ -188,22 +187,20 @@ class HttpFixture : public ::testing::Test {
 
   Result<HttpResponse> Call(HttpCall call) {
     std::optional<Result<HttpResponse>> result;
-    client_->Send(std::move(call), [&](Result<HttpResponse> got) {
-      result = std::move(got);
-      loop_.Stop();
-    });
+    client_->Send(std::move(call), [&](Result<HttpResponse> got) { result = std::move(got); });
     EXPECT_FALSE(result);
-    loop_.Run();
+    RunUntil([&] { return result.has_value(); });
     return result ? *std::move(result) : Fail(Code::kInternal, "hangs");
   }
 
   // Runs the loop while `blocking` runs on another thread.
   void RunBeside(std::function<void()> blocking) {
-    std::thread thread([this, blocking = std::move(blocking)] {
+    const auto is_over = std::make_shared<bool>(false);
+    std::thread thread([this, is_over, blocking = std::move(blocking)] {
       blocking();
-      loop_.Post([this] { loop_.Stop(); });
+      loop_.Post([is_over] { *is_over = true; });
     });
-    loop_.Run();
+    RunUntil([&] { return *is_over; });
     thread.join();
   }
 
@@ -218,20 +215,28 @@ class HttpFixture : public ::testing::Test {
     return answer;
   }
 
-  // Runs the loop until `is_true`, looked at again and again.
-  void RunUntil(std::function<bool()> is_true) {
-    if (is_true()) return;
-    std::function<void()> look = [&] {
-      if (is_true()) return loop_.Stop();
-      loop_.After(std::chrono::milliseconds(1), look);
-    };
-    look();
-    loop_.Run();
-    EXPECT_TRUE(is_true());
+  void RunUntil(const std::function<bool()>& is_true) { RunLoopUntil(loop_, is_true); }
+  void RunWhatIsReady() { tidemill::RunWhatIsReady(loop_); }
+
+  // Moves the loop's clock, which stands still otherwise from the first call on.
+  void Skip(Duration time) {
+    loop_.Cancel(hang_timer_);
+    loop_.StopClock();
+    loop_.Skip(time);
+    LimitRun();
+  }
+
+  // Ends a Run of the loop that would have no end.
+  void LimitRun() {
+    hang_timer_ = loop_.After(std::chrono::seconds(60), [this] {
+      ADD_FAILURE() << "the test hangs";
+      loop_.Stop();
+    });
   }
 
   bool tls_ = false;
   AsioLoop loop_;
+  TimerId hang_timer_ = TimerId::kNone;
   HttpServerOptions options_;
   HttpClientOptions client_options_;
   std::optional<HttpServer> server_;
