@@ -4,7 +4,6 @@
 
 #include <stdlib.h>
 
-#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <functional>
@@ -18,6 +17,7 @@
 #include "cloud/world.h"
 #include "net/asio_loop.h"
 #include "net/http_server.h"
+#include "net/loop_testing.h"
 
 namespace tidemill {
 
@@ -35,11 +35,6 @@ class CloudFixture : public ::testing::Test {
     folder_ = mkdtemp(name.data());
     world_.environment = {{"HOME", folder_.string()}, {"AWS_EC2_METADATA_DISABLED", "true"}};
     EXPECT_TRUE(server_.Start());
-    loop_.After(std::chrono::seconds(60), [this] {
-      ADD_FAILURE() << "the test hangs";
-      hangs_ = true;
-      loop_.Stop();
-    });
   }
   ~CloudFixture() override { std::filesystem::remove_all(folder_); }
 
@@ -57,30 +52,18 @@ class CloudFixture : public ::testing::Test {
   template <typename T>
   Result<T> Await(const std::function<void(std::function<void(Result<T>)>)>& start) {
     std::optional<Result<T>> got;
-    start([this, &got](Result<T> result) {
-      got = std::move(result);
-      loop_.Stop();
-    });
+    start([&got](Result<T> result) { got = std::move(result); });
     EXPECT_FALSE(got) << "called from inside";
-    loop_.Run();
+    RunUntil([&got] { return got.has_value(); });
     return got ? *std::move(got) : Fail(Code::kInternal, "no answer");
   }
-  // Runs the loop until `is_true`, looked at again and again.
-  void RunUntil(const std::function<bool()>& is_true) {
-    while (!hangs_ && !is_true()) RunFor(std::chrono::milliseconds(1));
-    EXPECT_TRUE(is_true());
-  }
-  // For what must not happen.
-  void RunFor(std::chrono::milliseconds time) {
-    loop_.After(time, [this] { loop_.Stop(); });
-    loop_.Run();
-  }
+  void RunUntil(const std::function<bool()>& is_true) { RunLoopUntil(loop_, is_true); }
+  void RunWhatIsReady() { tidemill::RunWhatIsReady(loop_); }
 
   AsioLoop loop_;
   std::int64_t now_ms_ = 1'777'000'000'000;  // 2026-04-24T03:06:40Z
   CloudWorld world_;
   std::filesystem::path folder_;
-  bool hangs_ = false;
   Play play_;
   std::vector<std::string> seen_;  // what the server was asked
   HttpServer server_;

@@ -134,10 +134,10 @@ TEST_F(RegistryRolesTest, MakesOneCallForManyWhoWait) {
   for (int i = 0; i < 20; ++i) {
     roles_->LoginFor(kEcrHost, [&](const Result<Login>& login) {
       EXPECT_EQ(login.value()->password, "password1");
-      if (++got == 20) loop_.Stop();
+      ++got;
     });
   }
-  loop_.Run();
+  RunUntil([&] { return got == 20; });
   EXPECT_EQ(given_, 1);
 }
 

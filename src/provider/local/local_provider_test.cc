@@ -362,11 +362,17 @@ TEST_F(LocalProviderTest, ALockThatIsNotGivenUpIsAnAnswer) {
   const fs::path lock = world_->FolderOf(pool_, "spot-1").path().parent_path() / ".lock";
   const Fd held(open(lock.c_str(), O_RDWR | O_CLOEXEC));
   ASSERT_EQ(flock(held.get(), LOCK_EX), 0);
-  world_->options.lock_limit = std::chrono::milliseconds(50);
-  world_->Restart();
-  const auto listed = List(world_->provider());
-  ASSERT_FALSE(listed);
-  EXPECT_EQ(listed.error().code, Code::kUnavailable);
+  std::optional<Result<std::vector<ListedAt>>> listed;
+  world_->loop.StopClock();
+  world_->provider().List(pool_, [&](auto got) { listed = std::move(got); });
+  world_->loop.Skip(world_->options.lock_limit - Duration(1));
+  RunWhatIsReady(world_->loop);
+  EXPECT_FALSE(listed);
+  // The next try is the last.
+  world_->loop.Skip(std::chrono::seconds(1));
+  world_->RunUntil([&] { return listed.has_value(); });
+  ASSERT_FALSE(*listed);
+  EXPECT_EQ(listed->error().code, Code::kUnavailable);
 }
 
 TEST_F(LocalProviderTest, WhatIsUnderWayIsDoneButNotAnsweredWhenItIsDestroyed) {

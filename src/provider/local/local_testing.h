@@ -21,6 +21,7 @@
 
 #include "base/remove_tree.h"
 #include "net/asio_loop.h"
+#include "net/loop_testing.h"
 #include "net/thread_pool.h"
 #include "provider/local/local_provider.h"
 #include "provider/local/machine_folder.h"
@@ -92,13 +93,7 @@ class LocalWorld : public ProviderWorld {
   }
   void Restart() override { provider_ = Another(); }
 
-  void RunUntil(const std::function<bool()>& is_true) override {
-    const auto until = loop.Now() + std::chrono::seconds(60);
-    while (!is_true()) {
-      ASSERT_LT(loop.Now(), until) << "not in time";
-      RunFor(std::chrono::milliseconds(2));
-    }
-  }
+  void RunUntil(const std::function<bool()>& is_true) override { RunLoopUntil(loop, is_true); }
   // The clock jumps; what is real gets a moment.
   void Pass(Duration time) override {
     RunFor(std::chrono::milliseconds(20));
