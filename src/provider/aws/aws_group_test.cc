@@ -287,7 +287,7 @@ TEST_F(AwsGroupTest, WhatCannotBeTidiedIsNotTriedEachSecond) {
   };
   for (int second = 0; second < 30; ++second) {
     ASSERT_TRUE(List());
-    RunFor(std::chrono::milliseconds(5));
+    RunWhatIsReady();
     now_ms_ += 1000;
   }
   EXPECT_EQ(Count("TerminateInstanceInAutoScalingGroup"), 1);

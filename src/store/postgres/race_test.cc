@@ -3,6 +3,7 @@
 // Whatever the order of their commits, nothing is lost or doubled, nobody waits in a circle, and
 // all heals.
 #include <atomic>
+#include <chrono>
 #include <map>
 #include <mutex>
 #include <thread>
@@ -320,9 +321,14 @@ TEST(Race, AJobThatIsBeingReopenedDoesNotFinish) {
   const auto reopening = Must(Connection::Open(database.conninfo()));
   Must(reopening->Script("begin; update chunk set done = B'00'; update job set round = 1"));
   std::jthread sweep([&] { EXPECT_EQ(Must(store.SweepJob(job)).state, JobState::kActive); });
-  while (database.Sql("select count(*) from pg_stat_activity where wait_event_type = 'Lock'"
-                      " and datname = current_database()") != std::vector<std::string>{"1"}) {
+  const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+  bool waits = false;
+  while (!waits && std::chrono::steady_clock::now() < limit) {
+    waits = database.Sql(
+                "select count(*) from pg_stat_activity where wait_event_type = 'Lock'"
+                " and datname = current_database()") == std::vector<std::string>{"1"};
   }
+  EXPECT_TRUE(waits) << "the sweep does not wait for the reopening";
   Must(reopening->Script("commit"));
   sweep.join();
   EXPECT_EQ(Must(store.FindJob(job)).state, JobState::kActive);
