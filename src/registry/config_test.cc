@@ -47,11 +47,8 @@ class ImageConfigTest : public HttpFixture {
     Registries registries(loop_, rules_);
     std::optional<Result<ImageConfig>> result;
     registries.ReadConfig({Host() + "/a", digest}, digest, std::nullopt,
-                          [&](Result<ImageConfig> got) {
-                            result.emplace(std::move(got));
-                            loop_.Stop();
-                          });
-    if (!result) loop_.Run();
+                          [&](Result<ImageConfig> got) { result.emplace(std::move(got)); });
+    RunUntil([&] { return result.has_value(); });
     return result ? *std::move(result) : Result<ImageConfig>(Fail(Code::kInternal, "hangs"));
   }
 
