@@ -13,7 +13,6 @@ import shutil
 import signal
 import subprocess
 import tempfile
-import time
 
 import image_wheels
 import pytest
@@ -55,7 +54,6 @@ class User:
         self.env = {"HOME": str(self.home), "PATH": f"{self.home}/bin:{os.environ['PATH']}"}
         if docker is not None:
             self.env["DOCKER_HOST"] = f"unix://{docker.socket}"
-            self.env["XDG_DATA_HOME"] = f"{self.home}/data"  # not root's, which is the machine's
 
     def start(self, script, **more):
         command = ["bash", "-e", "-o", "pipefail", "-c", script]
@@ -93,24 +91,25 @@ def user():
 def test_the_commands_of_the_readme_work_as_they_stand(user):
     build, up_command, hello, own, _, _ = FENCE.findall((ROOT / "README.md").read_text())
     assert "cmake --preset release" in build
-    begin = time.monotonic()
     with running(user, up_command):
-        assert "succeeded" in user.run(hello, 60)
-        assert time.monotonic() - begin < 60, "from up to the first result it took over a minute"
+        assert "succeeded" in user.run(hello, 180)
         out = user.run(own, 180)
         assert re.search(r"^\d+$", out.splitlines()[-1]), "what item 3 has printed"
 
 
 @contextlib.contextmanager
 def running(user, up_command):
-    """`tidemill up` of somebody, from when it says that it is ready to its end by Ctrl-C."""
+    """`tidemill up` of somebody, from when it says that it is ready to its end by Ctrl-C. Gives
+    what it has printed by then."""
     up = user.start("exec " + up_command)
+    lines = []
     try:
         for line in up.stdout:
             print(line, end="")
+            lines.append(line)
             if line.startswith("Ctrl-C"):
                 break
-        yield
+        yield lines
     finally:
         up.send_signal(signal.SIGINT)
         rest, _ = up.communicate(timeout=60)
@@ -120,7 +119,9 @@ def running(user, up_command):
 
 
 def test_from_nothing_to_the_results_of_a_thousand_items(docker):
-    # The image that the registry would have, and the index that pip would find.
+    # The images that the registry would have, and the index that pip would find.
+    tag = "repo=busybox&tag=1.36"
+    test_images.call(docker.socket, "POST", f"/images/tidemill-test/alpine-like/tag?{tag}")
     base = test_images.make_python(docker.socket)
     test_images.call(docker.socket, "POST", f"/images/{base}/tag?repo=python&tag=3.11-slim")
     bridge = json.loads(test_images.call(docker.socket, "GET", "/networks/bridge"))
@@ -131,8 +132,21 @@ def test_from_nothing_to_the_results_of_a_thousand_items(docker):
     user.env["PIP_INDEX_URL"], user.env["PIP_TRUSTED_HOST"] = index.url, index.host
     try:
         *_, moon, _ = FENCE.findall((ROOT / "README.md").read_text())
-        with running(user, "tidemill up"):
+        # Root's own folder is the machine's, where job numbers go on from earlier runs; only that
+        # folder is found by default.
+        data = user.home / "data"
+        with running(user, f"tidemill up --data {data}") as lines:
+            up = json.loads((data / "up.json").read_text())
+            user.env["TIDEMILL_SERVER"], user.env["TIDEMILL_CA"] = up["server"], up["ca"]
+            user.env["TIDEMILL_TOKEN"] = pathlib.Path(up["token_file"]).read_text().strip()
+            assert "docker 2" in lines[2], lines
             said = user.run(moon, 600)
+            assert "succeeded" in user.run("tidemill submit --example hello --watch", 180)
+            assert user.run("tidemill logs hello-2 --item 7", 60) == "hello from item 7 of 100\n"
+            usage = user.run("tidemill usage hello-2", 60)
+            assert re.search(r"^memory +128 MiB", usage, re.MULTILINE), usage
+        # Docker takes its time to remove what the agent has told it to.
+        wait_until("its containers' end", lambda: not docker.containers("tidemill.agent"))
         assert 75 < float(said.splitlines()[-1]) < 76, "percent, on January 8, 2026"
         rows = list(csv.DictReader((user.home / "moon" / "moon.csv").open()))
         assert len(rows) == 1000 and {row["cause"] for row in rows} == {"succeeded"}

@@ -12,7 +12,6 @@ import subprocess
 import tempfile
 
 import pytest
-import test_images
 from env import alive, binaries, children, tail, wait_until
 
 from cli import Cli
@@ -29,9 +28,9 @@ def agent_is_built():
 class Up:
     """A running `tidemill up`, in a data folder that it shares with nobody."""
 
-    def __init__(self, cli, data, *flags, engine="process"):
+    def __init__(self, cli, data, *flags):
         self.data = data
-        command = ["up", "--engine", engine, "--data", str(data), *flags]
+        command = ["up", "--engine", "process", "--data", str(data), *flags]
         self.process = cli.start(*command)
         self.family = []
 
@@ -86,12 +85,8 @@ def ups(data, tmp_path):
     """Starts `up`; whatever happens, nothing of it is left after the test."""
     started = []
 
-    def start(*flags, docker=None):
-        cli = Cli(tmp_path)
-        if docker:
-            cli.env["DOCKER_HOST"] = f"unix://{docker.socket}"
-        engine = "docker" if docker else "process"
-        started.append(Up(cli, data, *flags, engine=engine))
+    def start(*flags, data=data):
+        started.append(Up(Cli(tmp_path), data, *flags))
         return started[-1]
 
     yield start
@@ -143,6 +138,11 @@ def test_the_first_minute(ups, data, tmp_path):
         pathlib.Path(f"/proc/{pid}/cmdline").read_text() for pid in children(up.process.pid)
     )
 
+    second = ups()
+    out, err = second.process.communicate(timeout=60)
+    assert second.process.returncode == 1
+    assert err == f"already running (pid {up.file()['pid']})\n", (out, err)
+
     assert up.stop().startswith("Stopping ...\nStopped.")
     up.wait_gone()
     assert not (data / "up.json").exists()
@@ -155,25 +155,16 @@ def test_the_first_minute(ups, data, tmp_path):
 
 
 @needs_agent
-def test_a_second_one_says_that_the_first_runs(ups, data):
-    first = ups()
-    first.wait_ready()
-    second = ups()
-    out, err = second.process.communicate(timeout=60)
-    assert second.process.returncode == 1
-    assert err == f"already running (pid {first.file()['pid']})\n", (out, err)
-    first.stop()
-
-
-@needs_agent
-def test_nothing_outlives_a_kill(ups):
-    up = ups()
+def test_nothing_outlives_a_kill(ups, data):
+    # The path is too long for the name of a socket, which must not matter.
+    deep = data.parent / ("x" * 60) / ("y" * 60)
+    up = ups(data=deep)
     up.wait_ready()
     assert len(up.family) > 4
     up.process.kill()
     up.wait_gone()
     # The next one waits for what still ends, and starts as if nothing had been.
-    again = ups()
+    again = ups(data=deep)
     again.wait_ready()
     again.stop()
 
@@ -205,18 +196,6 @@ def test_a_port_that_is_taken_is_told(ups):
         out, err = up.process.communicate(timeout=120)
     assert up.process.returncode == 1
     assert f"port {port} of 127.0.0.1 is in use" in err, (out, err)
-
-
-@needs_agent
-def test_a_path_that_is_too_long_for_a_socket_is_no_trouble(ups, data, tmp_path):
-    deep = data.parent / ("x" * 60) / ("y" * 60)
-    up = Up(Cli(tmp_path), deep)
-    try:
-        up.wait_ready()
-        up.stop()
-    finally:
-        up.process.kill()
-        up.process.wait(60)
 
 
 def run_up(tmp_path, *flags, **env):
@@ -254,25 +233,3 @@ def test_a_program_that_is_missing_is_named(tmp_path):
     )
     assert done.returncode == 1
     assert done.stderr.startswith("tidemill-server is neither beside tidemill (in "), done
-
-
-@needs_agent
-def test_the_first_minute_with_docker(ups, tmp_path, docker):
-    # The image of the example, without the road to its registry.
-    tag = "repo=busybox&tag=1.36"
-    test_images.call(docker.socket, "POST", f"/images/tidemill-test/alpine-like/tag?{tag}")
-    up = ups(docker=docker)
-    assert "docker 2" in up.wait_ready()[2]
-    cli = Cli(tmp_path)
-    cli.env["TIDEMILL_SERVER"], cli.env["TIDEMILL_CA"] = up.file()["server"], up.file()["ca"]
-    cli.env["TIDEMILL_TOKEN"] = pathlib.Path(up.file()["token_file"]).read_text().strip()
-    said = cli("submit", "--example", "hello", "--watch")
-    assert said.code == 0, said
-    said = cli("logs", "hello-1", "--item", "7")
-    assert said.out == "hello from item 7 of 100\n", said
-    said = cli("usage", "hello-1")
-    assert re.search(r"^memory +128 MiB", said.out, re.MULTILINE), said
-    up.stop()
-    up.wait_gone()
-    # Docker takes its time to remove what the agent has told it to.
-    wait_until("its containers' end", lambda: not docker.containers("tidemill.agent"))
