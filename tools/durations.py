@@ -125,9 +125,7 @@ def main():
     history = read_history(options.history)
     total = options.seconds or sum(gate["stages"].values())
     if total > options.limit:
-        print(
-            f"\nWARNING: {total:.0f} s, more than {options.limit:.0f} s. What grew since its last run:"
-        )
+        print(f"\nWARNING: {total:.0f} s, more than {options.limit:.0f} s. Longer than last time:")
         print("\n".join(grown(history, gate)) or "  nothing")
     commit = subprocess.run(
         ["git", "rev-parse", "HEAD"], cwd=ROOT, capture_output=True, text=True, check=False

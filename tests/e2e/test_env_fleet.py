@@ -151,7 +151,7 @@ def test_nobody_keeps_the_machine_of_one_who_is_gone(person, farm, where):
 
 
 def keepers(person):
-    """Whether a process in the container shows that somebody is there; empty if it cannot be asked."""
+    """Whether a process in the container keeps it for a person; empty if it cannot be asked."""
     # The pattern does not match itself.
     look = "grep -qa 'while [:] >' /proc/[0-9]*/cmdline && echo one || echo none"
     return person("shell", "1", "--item", "0", "--", "sh", "-c", look).out.strip()

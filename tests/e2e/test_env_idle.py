@@ -16,7 +16,7 @@ from env import wait_until
 from load import items_of
 from notebook import Notebook
 from test_env import folder, index  # noqa: F401: fixtures
-from test_env_fleet import all_is_over, farm, jobs, kept, person, where  # noqa: F401: fixtures
+from test_env_fleet import all_is_over, farm, jobs, keepers, person, where  # noqa: F401: fixtures
 
 pytestmark = pytest.mark.long
 
@@ -39,7 +39,9 @@ def test_a_notebook_that_nobody_uses_ends(person, farm, index, where):  # noqa: 
 
 def test_a_laptop_that_is_shut_holds_no_machine(person, farm, where):  # noqa: F811
     process = person.start("env", "shell", *where)
-    wait_until("somebody to be there", lambda: len(farm.pids()) == 1 and kept(person), 600)
+    wait_until(
+        "somebody to be there", lambda: len(farm.pids()) == 1 and keepers(person) == "one", 600
+    )
     os.kill(process.pid, signal.SIGKILL)
     process.wait()
     job = jobs(farm)[0]["id"]

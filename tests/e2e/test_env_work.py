@@ -128,7 +128,7 @@ def test_a_shell_on_a_terminal(person, docker, folder):  # noqa: F811
 
         shell.setwinsize(40, 100)
         wait_until("the new size", resized, 60)
-        shell.sendline("sh -c 'echo begun; sleep 1000'; echo not")
+        shell.sendline("sh -c 'echo begun; exec sleep 1000'; echo not")
         shell.expect("begun\r\n")
         shell.sendintr()
         shell.expect(prompt)
