@@ -34,7 +34,7 @@ class FakeCheck : public DeviceCheck {
   Loop& loop_;
 };
 
-DeviceCount Named(const std::string& id) {
+DeviceCount OneNamed(const std::string& id) {
   DeviceCount one = 1;
   one.ids = {id};
   return one;
@@ -113,14 +113,14 @@ TEST_F(AgentDevicesTest, OneThatFailsGetsNothingMoreAndItsItemGoesOn) {
     ASSERT_EQ(outcomes.size(), 1U);
     EXPECT_EQ(outcomes[0].cause, Cause::kSucceeded);
   }
-  EXPECT_EQ(link_.syncs.back().free.devices.at("gpu"), Named("1"));
+  EXPECT_EQ(link_.syncs.back().free.devices.at("gpu"), OneNamed("1"));
 }
 
 TEST_F(AgentDevicesTest, OneThatWorksAgainIsGivenOutAgain) {
   devices_.troubles["/dev/gpu0"] = "it is gone";
   Start();
   RunFor(seconds(5));
-  EXPECT_EQ(link_.syncs.back().free.devices.at("gpu"), Named("1"));
+  EXPECT_EQ(link_.syncs.back().free.devices.at("gpu"), OneNamed("1"));
   devices_.troubles.clear();
   RunFor(seconds(40));
   EXPECT_EQ(link_.syncs.back().free.devices.at("gpu"), 2);

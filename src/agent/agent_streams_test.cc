@@ -21,14 +21,14 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 using Strings = std::vector<std::string>;
 
-constexpr JobId kJob{1};
+constexpr JobId kStreamedJob{1};
 
 class AgentStreamsTest : public AgentTest {
  protected:
   ~AgentStreamsTest() override { agent_.reset(); }  // its containers are the engine's
 
   void StartByHand(const std::string& document, AgentOptions options = {}) {
-    link_.documents[kJob] = document;
+    link_.documents[kStreamedJob] = document;
     options.machine = "m1";
     options.shape = {4000, 8LL << 30, CountDevices(options.devices)};
     AgentDeps deps{loop_, link_, hand_, random_, log_, logs_, memory_};
@@ -47,7 +47,7 @@ class AgentStreamsTest : public AgentTest {
 
   StreamId Ask(std::int64_t item, const std::string& ask) {
     const StreamId id{7, ++last_};
-    link_.streams.push_back({id, {}, kJob, item, ask});
+    link_.streams.push_back({id, {}, kStreamedJob, item, ask});
     link_.waits(true);
     RunFor(milliseconds(200));
     return id;

@@ -66,7 +66,7 @@ TEST(Room, GivesOutNoDeviceThatItMayNot) {
   EXPECT_FALSE(room.Take(one));
 }
 
-Resources Named(std::vector<std::string> ids) {
+Resources AskingFor(std::vector<std::string> ids) {
   DeviceCount asked = static_cast<std::int32_t>(ids.size());
   asked.ids = std::move(ids);
   return {0, 0, {{"gpu", asked}}};
@@ -76,17 +76,17 @@ TEST(Room, GivesOutTheDevicesThatAreNamedAndNoOthers) {
   const std::vector<MachineDevice> devices = {
       {"gpu", "a.b/gpu=x"}, {"gpu", "a.b/gpu=y"}, {"gpu", "/dev/gpu7"}};
   Room room({4000, 0}, devices);
-  EXPECT_FALSE(room.Fits(Named({"0"})));
-  const auto last = room.Take(Named({"2", "y"}));
+  EXPECT_FALSE(room.Fits(AskingFor({"0"})));
+  const auto last = room.Take(AskingFor({"2", "y"}));
   ASSERT_TRUE(last);
   EXPECT_EQ(room.DevicesOf(*last), (std::vector<MachineDevice>{devices[1], devices[2]}));
-  EXPECT_FALSE(room.Take(Named({"y"}))) << "it is held";
-  EXPECT_TRUE(room.Fits(Named({"x"})));
+  EXPECT_FALSE(room.Take(AskingFor({"y"}))) << "it is held";
+  EXPECT_TRUE(room.Fits(AskingFor({"x"})));
   const auto any = room.Take({0, 0, {{"gpu", 1}}});
   ASSERT_TRUE(any);
-  EXPECT_FALSE(room.Fits(Named({"x"})));
+  EXPECT_FALSE(room.Fits(AskingFor({"x"})));
   room.Return(*last);
-  EXPECT_TRUE(room.Take(Named({"y"})));
+  EXPECT_TRUE(room.Take(AskingFor({"y"})));
 }
 
 TEST(Room, WhatIsHeldAlreadyIsHeldWhetherItMayBeGivenOutOrNot) {

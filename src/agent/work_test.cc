@@ -11,12 +11,12 @@
 namespace tidemill {
 namespace {
 
-constexpr JobId kJob{7};
+constexpr JobId kWorkJob{7};
 
 Grant MakeGrant(std::uint64_t id, int chunk, Bits mine) {
   Grant grant;
   grant.lease.id = LeaseId{1, id};
-  grant.lease.chunk = {kJob, chunk};
+  grant.lease.chunk = {kWorkJob, chunk};
   grant.lease.mine = mine;
   grant.first_item = chunk * 100;
   return grant;
@@ -34,17 +34,17 @@ TEST(Work, HandsOutEachItemOfALeaseOnce) {
   Work work(0);
   ASSERT_TRUE(work.Add(MakeGrant(1, 0, Bits::Range(10, 2, 3))));
   EXPECT_FALSE(work.Add(MakeGrant(1, 0, Bits::All(10))));
-  EXPECT_FALSE(work.Pick({kJob}));  // not ready
+  EXPECT_FALSE(work.Pick({kWorkJob}));  // not ready
   work.MakeReady({1, 1});
   for (const int offset : {2, 3, 4}) {
-    const auto attempt = work.Pick({kJob});
+    const auto attempt = work.Pick({kWorkJob});
     ASSERT_TRUE(attempt);
     EXPECT_EQ(attempt->item, offset);
     EXPECT_EQ(attempt->number, 1);
     EXPECT_TRUE(work.Runs(attempt->key));
   }
-  EXPECT_FALSE(work.Pick({kJob}));
-  EXPECT_EQ(work.loads().at({kJob}).running, 3);
+  EXPECT_FALSE(work.Pick({kWorkJob}));
+  EXPECT_EQ(work.loads().at({kWorkJob}).running, 3);
 }
 
 TEST(Work, KnowsWhatBecomesOfAnItem) {
@@ -53,34 +53,34 @@ TEST(Work, KnowsWhatBecomesOfAnItem) {
   work.Add(MakeGrant(1, 3, Bits::Range(10, 5, 2)));
   work.Add(MakeGrant(2, 3, Bits::Range(10, 8, 1)));
   work.MakeReady({1, 1});
-  const auto attempt = work.Pick({kJob});
-  EXPECT_EQ(work.StateOf(kJob, 305), State::kRuns);
-  EXPECT_EQ(work.StateOf(kJob, 306), State::kWaits);
-  EXPECT_EQ(work.StateOf(kJob, 308), State::kWaits);
+  const auto attempt = work.Pick({kWorkJob});
+  EXPECT_EQ(work.StateOf(kWorkJob, 305), State::kRuns);
+  EXPECT_EQ(work.StateOf(kWorkJob, 306), State::kWaits);
+  EXPECT_EQ(work.StateOf(kWorkJob, 308), State::kWaits);
   for (const std::int64_t item : {0, 299, 304, 307, 310}) {
-    EXPECT_EQ(work.StateOf(kJob, item), State::kNotHeld) << item;
+    EXPECT_EQ(work.StateOf(kWorkJob, item), State::kNotHeld) << item;
   }
-  EXPECT_EQ(work.StateOf({kJob.number + 1}, 305), State::kNotHeld);
+  EXPECT_EQ(work.StateOf({kWorkJob.number + 1}, 305), State::kNotHeld);
   work.Finish(attempt->key, OutcomeOf(*attempt));
-  EXPECT_EQ(work.StateOf(kJob, 305), State::kNotHeld);
+  EXPECT_EQ(work.StateOf(kWorkJob, 305), State::kNotHeld);
 }
 
 TEST(Work, CountsTheAttemptsThatCameBefore) {
   Work work(0);
   Grant grant = MakeGrant(1, 3, Bits::Range(10, 5, 1));
-  grant.tries = {{.job = kJob, .item = 305, .attempts = 2}};
+  grant.tries = {{.job = kWorkJob, .item = 305, .attempts = 2}};
   work.Add(grant);
   work.MakeReady({1, 1});
-  EXPECT_EQ(work.Pick({kJob})->number, 3);
+  EXPECT_EQ(work.Pick({kWorkJob})->number, 3);
 }
 
 TEST(Work, SaysTheSameUntilItIsHeardAndTheRestWithTheNext) {
   Work work(65'536);
   work.Add(MakeGrant(1, 0, Bits::Range(10, 0, 3)));
   work.MakeReady({1, 1});
-  const Attempt first = *work.Pick({kJob});
-  const Attempt second = *work.Pick({kJob});
-  const Attempt third = *work.Pick({kJob});
+  const Attempt first = *work.Pick({kWorkJob});
+  const Attempt second = *work.Pick({kWorkJob});
+  const Attempt third = *work.Pick({kWorkJob});
   work.Finish(first.key, OutcomeOf(first));
   EXPECT_FALSE(work.has_whole_lease());
   ASSERT_EQ(work.Unsaid().size(), 1U);
@@ -111,20 +111,20 @@ TEST(Work, AnItemThatDidNotRunAfterAllWaitsAgain) {
   Work work(0);
   work.Add(MakeGrant(1, 0, Bits::Range(10, 0, 1)));
   work.MakeReady({1, 1});
-  const Attempt attempt = *work.Pick({kJob});
+  const Attempt attempt = *work.Pick({kWorkJob});
   work.PutBack(attempt.key);
   EXPECT_FALSE(work.Runs(attempt.key));
-  EXPECT_EQ(work.loads().at({kJob}).ready, 1);
-  EXPECT_EQ(work.Pick({kJob})->item, attempt.item);
+  EXPECT_EQ(work.loads().at({kWorkJob}).ready, 1);
+  EXPECT_EQ(work.Pick({kWorkJob})->item, attempt.item);
 }
 
 TEST(Work, GivesBackWhatWaitsAndKeepsWhatRuns) {
   Work work(0);
   work.Add(MakeGrant(1, 0, Bits::Range(10, 0, 3)));
   work.MakeReady({1, 1});
-  const Attempt running = *work.Pick({kJob});
-  work.GiveBack(kJob);
-  EXPECT_FALSE(work.Pick({kJob}));
+  const Attempt running = *work.Pick({kWorkJob});
+  work.GiveBack(kWorkJob);
+  EXPECT_FALSE(work.Pick({kWorkJob}));
   EXPECT_TRUE(work.Runs(running.key));
   EXPECT_EQ(work.Unsaid().front().back.Indexes(), (std::vector<int>{1, 2}));
   EXPECT_TRUE(work.Unsaid().front().body.empty());
@@ -137,7 +137,7 @@ TEST(Work, WhatAnEndCostsGoesByItsCause) {
   work.Add(MakeGrant(1, 2, Bits::Range(10, 0, 7)));
   work.MakeReady({1, 1});
   const auto end = [&work](Cause cause, bool final = false) {
-    const Attempt attempt = *work.Pick({kJob});
+    const Attempt attempt = *work.Pick({kWorkJob});
     work.Finish(attempt.key, OutcomeOf(attempt, cause), final);
   };
   end(Cause::kSucceeded);
@@ -146,7 +146,7 @@ TEST(Work, WhatAnEndCostsGoesByItsCause) {
   end(Cause::kOutOfMemory);
   end(Cause::kInterrupted);
   end(Cause::kMachineFault);
-  work.Return(work.Pick({kJob})->key);
+  work.Return(work.Pick({kWorkJob})->key);
   EXPECT_TRUE(work.has_whole_lease());
   ASSERT_EQ(work.Unsaid().size(), 1U);
   const Settlement& said = work.Unsaid().front();
@@ -166,14 +166,14 @@ TEST(Work, AnItemThatHadBegunIsToldWhenItGoesBackUnlessItRanAgain) {
   work.Add(MakeGrant(1, 0, Bits::Range(10, 0, 3)));
   work.MakeReady({1, 1});
   for (int i = 0; i < 2; ++i) {
-    const Attempt attempt = *work.Pick({kJob});
+    const Attempt attempt = *work.Pick({kWorkJob});
     ASSERT_EQ(attempt.item, 0);
     work.PutBack(attempt.key, OutcomeOf(attempt, Cause::kMachineFault));
   }
-  const Attempt again = *work.Pick({kJob});
-  const Attempt other = *work.Pick({kJob});
+  const Attempt again = *work.Pick({kWorkJob});
+  const Attempt other = *work.Pick({kWorkJob});
   work.PutBack(other.key, OutcomeOf(other, Cause::kMachineFault));
-  work.GiveBack(kJob);
+  work.GiveBack(kWorkJob);
   work.Finish(again.key, OutcomeOf(again));
   const Settlement& said = work.Unsaid().front();
   EXPECT_EQ(said.ok.Indexes(), std::vector<int>{0});
@@ -194,17 +194,17 @@ TEST(Work, ItemsThatNeedOtherMemoryAreKeptApart) {
   work.MakeReady({1, 1});
   work.MakeReady({1, 2});
   EXPECT_EQ(work.loads().size(), 2U);
-  EXPECT_EQ(work.Pick({kJob})->item, 100);
-  EXPECT_FALSE(work.Pick({kJob}));
-  const auto more = work.Pick({kJob, 4096});
+  EXPECT_EQ(work.Pick({kWorkJob})->item, 100);
+  EXPECT_FALSE(work.Pick({kWorkJob}));
+  const auto more = work.Pick({kWorkJob, 4096});
   ASSERT_TRUE(more);
   EXPECT_EQ(more->item, 0);
   EXPECT_EQ(more->memory_bytes, 4096);
   work.PutBack(more->key);
   work.GiveBack(LeaseId{1, 1});
   EXPECT_EQ(work.loads().size(), 1U);
-  EXPECT_TRUE(work.HasUnfinished(kJob));
-  EXPECT_FALSE(work.HasUnfinished({kJob.number - 1}));
+  EXPECT_TRUE(work.HasUnfinished(kWorkJob));
+  EXPECT_FALSE(work.HasUnfinished({kWorkJob.number - 1}));
 }
 
 TEST(Work, OnesThatMustRunAloneComeFirst) {
@@ -213,21 +213,21 @@ TEST(Work, OnesThatMustRunAloneComeFirst) {
   work.Add(MakeGrant(2, 1, Bits::Range(10, 0, 2)));
   work.MakeReady({1, 1});
   work.MakeReady({1, 2});
-  for (int i = 0; i < 3; ++i) work.Pick({kJob});
-  const Attempt last = *work.Pick({kJob});
+  for (int i = 0; i < 3; ++i) work.Pick({kWorkJob});
+  const Attempt last = *work.Pick({kWorkJob});
   work.PutBack(ItemKey{{1, 1}, 0});
   work.PutBack(last.key, std::nullopt, true);
-  EXPECT_EQ(work.loads().at({kJob}).alone, 1);
-  const Attempt alone = *work.Pick({kJob});
+  EXPECT_EQ(work.loads().at({kWorkJob}).alone, 1);
+  const Attempt alone = *work.Pick({kWorkJob});
   EXPECT_EQ(alone.item, last.item);
   EXPECT_TRUE(alone.alone);
-  EXPECT_EQ(work.loads().at({kJob}).alone, 0);
-  const Attempt other = *work.Pick({kJob});
+  EXPECT_EQ(work.loads().at({kWorkJob}).alone, 0);
+  const Attempt other = *work.Pick({kWorkJob});
   EXPECT_EQ(other.item, 0);
   EXPECT_FALSE(other.alone);
   // It stays so as long as its lease is held.
   work.PutBack(alone.key);
-  EXPECT_TRUE(work.Pick({kJob})->alone);
+  EXPECT_TRUE(work.Pick({kWorkJob})->alone);
 }
 
 TEST(Work, SaysWhatIsTooLongForOneReportInSeveral) {
@@ -236,7 +236,7 @@ TEST(Work, SaysWhatIsTooLongForOneReportInSeveral) {
   work.Add(MakeGrant(1, 0, Bits::All(kItems)));
   work.MakeReady({1, 1});
   for (int i = 0; i < kItems; ++i) {
-    const Attempt attempt = *work.Pick({kJob});
+    const Attempt attempt = *work.Pick({kWorkJob});
     Outcome outcome = OutcomeOf(attempt, i % 2 == 0 ? Cause::kSucceeded : Cause::kFailed);
     outcome.result.resize(kResultBytes);
     // No two are alike, so that they cannot be packed.
@@ -269,8 +269,8 @@ TEST(Work, SaysNothingMoreOfALeaseThatIsGone) {
   work.Add(MakeGrant(1, 0, Bits::Range(10, 0, 3)));
   work.Add(MakeGrant(2, 1, Bits::Range(10, 0, 1)));
   work.MakeReady({1, 1});
-  const Attempt first = *work.Pick({kJob});
-  const Attempt second = *work.Pick({kJob});
+  const Attempt first = *work.Pick({kWorkJob});
+  const Attempt second = *work.Pick({kWorkJob});
   work.Finish(first.key, OutcomeOf(first));
   (void)work.Unsaid();
   work.Finish(second.key, OutcomeOf(second));
@@ -281,7 +281,7 @@ TEST(Work, SaysNothingMoreOfALeaseThatIsGone) {
   work.Finish(second.key, OutcomeOf(second));
   EXPECT_FALSE(work.has_news());
   EXPECT_EQ(work.Known().size(), 1U);
-  EXPECT_EQ(work.loads().at({kJob}).waiting, 1);
+  EXPECT_EQ(work.loads().at({kWorkJob}).waiting, 1);
 }
 
 }  // namespace

@@ -142,7 +142,7 @@ CdiRegistry Registry(const char* text) {
   return CdiRegistry({{"/etc/cdi/vendor", 0, ParseCdiText(text, text[0] == '{')}});
 }
 
-Texts NamesOf(const CdiRegistry& registry) {
+Texts InventoryNames(const CdiRegistry& registry) {
   Texts names;
   for (const FoundDevice& one : InventoryOf(registry)) names.push_back(one.name.device);
   return names;
@@ -157,7 +157,7 @@ Texts PathsOf(const CdiEdits& edits) {
 TEST(CdiVendors, NvidiasSpecApplies) {
   const CdiRegistry registry = Registry(kNvidia);
   ASSERT_EQ(registry.Troubles(), Texts{});
-  EXPECT_EQ(NamesOf(registry), (Texts{"0", "1"}));
+  EXPECT_EQ(InventoryNames(registry), (Texts{"0", "1"}));
   const auto edits = registry.EditsOf({"nvidia.com/gpu=0", "nvidia.com/gpu=1"});
   ASSERT_TRUE(edits) << edits.error().reason;
   EXPECT_EQ(PathsOf(*edits), (Texts{"/dev/nvidia-modeset", "/dev/nvidia-uvm", "/dev/nvidiactl",
@@ -179,7 +179,7 @@ TEST(CdiVendors, NvidiasSpecApplies) {
 TEST(CdiVendors, PartsOfAGpuAreDevicesOfTheirOwn) {
   const CdiRegistry registry = Registry(kMig);
   ASSERT_EQ(registry.Troubles(), Texts{});
-  EXPECT_EQ(NamesOf(registry), (Texts{"0:0", "0:1"}));
+  EXPECT_EQ(InventoryNames(registry), (Texts{"0:0", "0:1"}));
   const auto edits = registry.EditsOf({"nvidia.com/gpu=0:1"});
   ASSERT_TRUE(edits);
   EXPECT_EQ(PathsOf(*edits),
@@ -190,7 +190,7 @@ TEST(CdiVendors, PartsOfAGpuAreDevicesOfTheirOwn) {
 TEST(CdiVendors, NeuronsSpecApplies) {
   const CdiRegistry registry = Registry(kNeuron);
   ASSERT_EQ(registry.Troubles(), Texts{});
-  EXPECT_EQ(NamesOf(registry), (Texts{"neuron0", "neuron1"}));
+  EXPECT_EQ(InventoryNames(registry), (Texts{"neuron0", "neuron1"}));
   const auto edits = registry.EditsOf({"aws.amazon.com/neuron=neuron1"});
   ASSERT_TRUE(edits);
   CdiEdits wanted;
@@ -221,7 +221,7 @@ TEST(CdiVendors, ALargeMachineIsWithinTheLimits) {
   ASSERT_GT(text.size(), 64u * 1024);
   const CdiRegistry registry = Registry(text.c_str());
   ASSERT_EQ(registry.Troubles(), Texts{});
-  EXPECT_EQ(NamesOf(registry).size(), 16u);
+  EXPECT_EQ(InventoryNames(registry).size(), 16u);
   EXPECT_EQ(registry.EditsOf({"nvidia.com/gpu=3"})->mounts.size(), 600u);
 }
 

@@ -9,7 +9,7 @@
 namespace tidemill {
 namespace {
 
-std::string WhyNot(const std::string& kind, const std::vector<std::string>& paths) {
+std::string WhyNotGenerated(const std::string& kind, const std::vector<std::string>& paths) {
   const auto spec = GenerateForPaths(kind, paths);
   return spec ? "" : spec.error().reason;
 }
@@ -28,18 +28,19 @@ TEST(GenerateForPaths, MakesADeviceOfEachNode) {
 }
 
 TEST(GenerateForPaths, RefusesWhatWouldBeNoSpec) {
-  EXPECT_EQ(WhyNot("gpu", {"/dev/zero"}),
+  EXPECT_EQ(WhyNotGenerated("gpu", {"/dev/zero"}),
             "'gpu' is no kind; write VENDOR/CLASS, as vendor.com/gpu");
-  EXPECT_EQ(WhyNot(kLocalKind, {}), "no device is named");
-  EXPECT_EQ(WhyNot(kLocalKind, {"/dev/zero", "/dev/x/zero"}),
+  EXPECT_EQ(WhyNotGenerated(kLocalKind, {}), "no device is named");
+  EXPECT_EQ(WhyNotGenerated(kLocalKind, {"/dev/zero", "/dev/x/zero"}),
             "/dev/zero and /dev/x/zero would both be called 'zero'; make a spec for each, with "
             "--kind");
-  EXPECT_EQ(WhyNot(kLocalKind, {"dev/zero"}), "dev/zero: must be an absolute path");
-  EXPECT_EQ(WhyNot(kLocalKind, {"/dev/../etc/zero"}), "/dev/../etc/zero: must not have '..' in it");
-  EXPECT_EQ(WhyNot(kLocalKind, {"/proc/kcore"}),
+  EXPECT_EQ(WhyNotGenerated(kLocalKind, {"dev/zero"}), "dev/zero: must be an absolute path");
+  EXPECT_EQ(WhyNotGenerated(kLocalKind, {"/dev/../etc/zero"}),
+            "/dev/../etc/zero: must not have '..' in it");
+  EXPECT_EQ(WhyNotGenerated(kLocalKind, {"/proc/kcore"}),
             "/proc/kcore: must not be in /proc of the container");
-  EXPECT_EQ(WhyNot(kLocalKind, {"/dev/"}), "'/dev/' gives a device no name");
-  EXPECT_EQ(WhyNot(kLocalKind, {"/dev/a\xff"}), "/dev/a\xff: not UTF-8");
+  EXPECT_EQ(WhyNotGenerated(kLocalKind, {"/dev/"}), "'/dev/' gives a device no name");
+  EXPECT_EQ(WhyNotGenerated(kLocalKind, {"/dev/a\xff"}), "/dev/a\xff: not UTF-8");
 }
 
 }  // namespace

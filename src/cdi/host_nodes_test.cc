@@ -16,7 +16,7 @@ Result<CdiNode> Resolved(const CdiNode& node, const std::string& root) {
   return resolved->nodes.front();
 }
 
-std::string WhyNot(const CdiNode& node, const std::string& root) {
+std::string WhyNotResolved(const CdiNode& node, const std::string& root) {
   const auto resolved = Resolved(node, root);
   return resolved ? "" : resolved.error().reason;
 }
@@ -74,11 +74,12 @@ TEST(ResolveNodes, AContradictionIsRefused) {
   const FakeTree tree;
   tree.Node("/dev/gpu0", S_IFCHR, 1, 3);
   const std::string is = tree.At("/dev/gpu0 is c 1:3, but the spec says ");
-  EXPECT_EQ(WhyNot({.path = "/dev/gpu0", .type = 'b'}, tree.root()), is + "b 1:3");
-  EXPECT_EQ(WhyNot({.path = "/dev/gpu0", .major = 1, .minor = 5}, tree.root()), is + "c 1:5");
-  EXPECT_EQ(WhyNot({.path = "/dev/gpu0", .type = 'c', .major = 5, .minor = 3}, tree.root()),
+  EXPECT_EQ(WhyNotResolved({.path = "/dev/gpu0", .type = 'b'}, tree.root()), is + "b 1:3");
+  EXPECT_EQ(WhyNotResolved({.path = "/dev/gpu0", .major = 1, .minor = 5}, tree.root()),
+            is + "c 1:5");
+  EXPECT_EQ(WhyNotResolved({.path = "/dev/gpu0", .type = 'c', .major = 5, .minor = 3}, tree.root()),
             is + "c 5:3");
-  EXPECT_EQ(WhyNot({.path = "/dev/gpu0", .type = 'p'}, tree.root()), is + "p");
+  EXPECT_EQ(WhyNotResolved({.path = "/dev/gpu0", .type = 'p'}, tree.root()), is + "p");
   EXPECT_EQ(Resolved({.path = "/dev/gpu0", .type = 'b'}, tree.root()).error().code, Code::kInvalid);
 }
 
@@ -99,10 +100,10 @@ TEST(ResolveNodes, FilesFoldersAndLinksAreNoDevices) {
   const FakeTree tree;
   tree.Write("/dev/file", "");
   tree.Link("/dev/null", "/dev/link");
-  EXPECT_EQ(WhyNot({.path = "/dev/file"}, tree.root()),
+  EXPECT_EQ(WhyNotResolved({.path = "/dev/file"}, tree.root()),
             tree.At("/dev/file") + " is no device node");
-  EXPECT_EQ(WhyNot({.path = "/dev"}, tree.root()), tree.At("/dev") + " is no device node");
-  EXPECT_EQ(WhyNot({.path = "/dev/link"}, tree.root()),
+  EXPECT_EQ(WhyNotResolved({.path = "/dev"}, tree.root()), tree.At("/dev") + " is no device node");
+  EXPECT_EQ(WhyNotResolved({.path = "/dev/link"}, tree.root()),
             tree.At("/dev/link") + " is a link; the spec must name the device node itself");
 }
 

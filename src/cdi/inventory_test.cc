@@ -14,7 +14,7 @@ CdiDevice Device(const std::string& name, const Texts& nodes) {
   return device;
 }
 
-Texts NamesOf(const std::vector<FoundDevice>& found) {
+Texts FullNames(const std::vector<FoundDevice>& found) {
   Texts names;
   for (const FoundDevice& one : found) names.push_back(FormatCdiName(one.name));
   return names;
@@ -103,7 +103,7 @@ TEST(CdiInventory, KindsAreApartAndNumbersInOrder) {
   const CdiSpec others{
       .version = "0.6.0", .kind = "v/also", .devices = {Device("0", {"n0"}), Device("1", {"n1"})}};
   const CdiRegistry registry({{"/a.json", 0, gpus}, {"/b.json", 0, others}});
-  EXPECT_EQ(NamesOf(InventoryOf(registry)),
+  EXPECT_EQ(FullNames(InventoryOf(registry)),
             (Texts{"v/also=0", "v/also=1", "v/gpu=0", "v/gpu=1", "v/gpu=2", "v/gpu=3", "v/gpu=4",
                    "v/gpu=5", "v/gpu=6", "v/gpu=7", "v/gpu=8", "v/gpu=9", "v/gpu=10", "v/gpu=11",
                    "v/gpu=x"}));

@@ -13,12 +13,12 @@ namespace {
 
 using Texts = std::vector<std::string>;
 
-std::string Spec(const std::string& name) {
+std::string SpecText(const std::string& name) {
   return "cdiVersion: 0.6.0\nkind: v.com/a\ndevices:\n- name: " + name +
          "\n  containerEdits: {env: [A=b]}\n";
 }
 
-Texts NamesOf(const CdiRegistry& registry) {
+Texts RegistryNames(const CdiRegistry& registry) {
   Texts names;
   for (const CdiName& name : registry.Names()) names.push_back(name.device);
   return names;
@@ -26,18 +26,18 @@ Texts NamesOf(const CdiRegistry& registry) {
 
 TEST(ReadCdiFolders, TakesTheSpecsOfEachFolder) {
   const FakeTree tree;
-  tree.Write("/etc/cdi/b.yaml", Spec("b"));
+  tree.Write("/etc/cdi/b.yaml", SpecText("b"));
   tree.Write("/etc/cdi/a.json",
              R"({"cdiVersion": "0.6.0", "kind": "v.com/a",)"
              R"("devices": [{"name": "a", "containerEdits": {"env": ["A=b"]}}]})");
   // What looks like JSON need not be: other readers take it for YAML too.
-  tree.Write("/etc/cdi/c.json", Spec("c"));
+  tree.Write("/etc/cdi/c.json", SpecText("c"));
   tree.Write("/etc/cdi/notes.txt", "no spec");
   tree.Write("/etc/cdi/.new.json.tmp", "not yet a spec");
   tree.Write("/etc/cdi/d.yml", "not one of the endings");
-  tree.Write("/run/cdi/d.yaml", Spec("d"));
+  tree.Write("/run/cdi/d.yaml", SpecText("d"));
   const auto registry = ReadCdiFolders({tree.At("/etc/cdi"), tree.At("/run/cdi")});
-  EXPECT_EQ(NamesOf(registry), (Texts{"a", "b", "c", "d"}));
+  EXPECT_EQ(RegistryNames(registry), (Texts{"a", "b", "c", "d"}));
   EXPECT_EQ(registry.Troubles(), Texts{});
 }
 
@@ -50,8 +50,8 @@ TEST(ReadCdiFolders, AFolderThatIsNotThereHasNone) {
 
 TEST(ReadCdiFolders, ALaterFolderGoesBefore) {
   const FakeTree tree;
-  tree.Write("/etc/cdi/a.yaml", Spec("a"));
-  std::string other = Spec("a");
+  tree.Write("/etc/cdi/a.yaml", SpecText("a"));
+  std::string other = SpecText("a");
   other.replace(other.find("A=b"), 3, "B=c");
   tree.Write("/run/cdi/a.yaml", other);
   const auto edits =
@@ -62,12 +62,12 @@ TEST(ReadCdiFolders, ALaterFolderGoesBefore) {
 
 TEST(ReadCdiFolders, WhatIsBrokenIsNamedAndTheRestIsTaken) {
   const FakeTree tree;
-  tree.Write("/cdi/a.yaml", Spec("a"));
+  tree.Write("/cdi/a.yaml", SpecText("a"));
   tree.Write("/cdi/b.yaml", "cdiVersion: 0.6.0\nkind: gpu\n");
   tree.Write("/cdi/c.json", "{\n\"cdiVersion\": \"0.6.0\",\n\"kindd\": 1}\n");
   tree.Write("/cdi/d.yaml", "");
   const auto registry = ReadCdiFolders({tree.At("/cdi")});
-  EXPECT_EQ(NamesOf(registry), Texts{"a"});
+  EXPECT_EQ(RegistryNames(registry), Texts{"a"});
   EXPECT_EQ(registry.Troubles(),
             (Texts{tree.At("/cdi/b.yaml: line 2: kind: must be VENDOR/CLASS, as vendor.com/gpu: "
                            "each of letters, digits and '_-.', beginning with a letter and ending "
@@ -78,14 +78,14 @@ TEST(ReadCdiFolders, WhatIsBrokenIsNamedAndTheRestIsTaken) {
 
 TEST(ReadCdiFolders, OnlyPlainFilesAreRead) {
   const FakeTree tree;
-  tree.Write("/cdi/a.yaml", Spec("a"));
+  tree.Write("/cdi/a.yaml", SpecText("a"));
   ASSERT_EQ(mkfifo(tree.At("/cdi/fifo.json").c_str(), 0600), 0);
   tree.Node("/cdi/zero.yaml", S_IFCHR, 1, 5);
   tree.Write("/cdi/folder.json/x.json", "");
   tree.Link(tree.At("/cdi/zero.yaml"), "/cdi/zero2.yaml");
   tree.Link("/no/such/file", "/cdi/nowhere.json");
   const auto registry = ReadCdiFolders({tree.At("/cdi")});
-  EXPECT_EQ(NamesOf(registry), Texts{"a"});
+  EXPECT_EQ(RegistryNames(registry), Texts{"a"});
   EXPECT_EQ(registry.Troubles(),
             (Texts{tree.At("/cdi/fifo.json: is not a plain file"),
                    tree.At("/cdi/folder.json: is not a plain file"),
@@ -96,21 +96,21 @@ TEST(ReadCdiFolders, OnlyPlainFilesAreRead) {
 
 TEST(ReadCdiFolders, LinksToFilesAreFollowed) {
   const FakeTree tree;
-  tree.Write("/opt/vendor/spec", Spec("a"));
+  tree.Write("/opt/vendor/spec", SpecText("a"));
   tree.Link("../opt/vendor/spec", "/cdi/vendor.yaml");
   const auto registry = ReadCdiFolders({tree.At("/cdi")});
-  EXPECT_EQ(NamesOf(registry), Texts{"a"});
+  EXPECT_EQ(RegistryNames(registry), Texts{"a"});
   EXPECT_EQ(registry.Troubles(), Texts{});
 }
 
 TEST(ReadCdiFolders, AFileMayBeOneMebibyte) {
   const FakeTree tree;
-  std::string text = Spec("a");
+  std::string text = SpecText("a");
   text += "#" + std::string(kCdiTextBytes - text.size() - 1, 'x');
   tree.Write("/cdi/a.yaml", text);
   tree.Write("/cdi/b.yaml", text + "x");
   const auto registry = ReadCdiFolders({tree.At("/cdi")});
-  EXPECT_EQ(NamesOf(registry), Texts{"a"});
+  EXPECT_EQ(RegistryNames(registry), Texts{"a"});
   EXPECT_EQ(registry.Troubles(), (Texts{tree.At("/cdi/b.yaml: more than 1048576 bytes")}));
 }
 

@@ -9,7 +9,7 @@ namespace {
 using Texts = std::vector<std::string>;
 
 // Its own edits and each device's are told apart by a variable.
-CdiSpec Spec(const std::string& kind, const Texts& devices, const std::string& mark = "") {
+CdiSpec MarkedSpec(const std::string& kind, const Texts& devices, const std::string& mark = "") {
   CdiSpec spec{.version = "0.6.0", .kind = kind};
   spec.edits.env = {"SPEC" + mark + "=" + kind};
   for (const std::string& name : devices) {
@@ -24,8 +24,8 @@ Texts EnvOf(const CdiRegistry& registry, const Texts& names) {
 }
 
 TEST(CdiRegistry, KnowsTheDevicesOfAllFiles) {
-  const CdiRegistry registry(
-      {{"/e/b.json", 0, Spec("v.com/b", {"1", "0"})}, {"/e/a.json", 0, Spec("v.com/a", {"x"})}});
+  const CdiRegistry registry({{"/e/b.json", 0, MarkedSpec("v.com/b", {"1", "0"})},
+                              {"/e/a.json", 0, MarkedSpec("v.com/a", {"x"})}});
   EXPECT_EQ(registry.Names(),
             (std::vector<CdiName>{{"v.com/a", "x"}, {"v.com/b", "0"}, {"v.com/b", "1"}}));
   EXPECT_TRUE(registry.Troubles().empty());
@@ -38,15 +38,15 @@ TEST(CdiRegistry, KnowsTheDevicesOfAllFiles) {
 }
 
 TEST(CdiRegistry, ASpecsOwnEditsComeOnceBeforeItsFirstDevice) {
-  const CdiRegistry registry(
-      {{"/e/a.json", 0, Spec("v.com/a", {"0", "1"})}, {"/e/b.json", 0, Spec("v.com/b", {"0"})}});
+  const CdiRegistry registry({{"/e/a.json", 0, MarkedSpec("v.com/a", {"0", "1"})},
+                              {"/e/b.json", 0, MarkedSpec("v.com/b", {"0"})}});
   EXPECT_EQ(EnvOf(registry, {"v.com/a=1", "v.com/b=0", "v.com/a=0", "v.com/a=1"}),
             (Texts{"SPEC=v.com/a", "DEVICE=1", "SPEC=v.com/b", "DEVICE=0", "DEVICE=0"}));
   EXPECT_EQ(EnvOf(registry, {}), Texts{});
 }
 
 TEST(CdiRegistry, AllKindsOfEditsAreJoined) {
-  CdiSpec spec = Spec("v.com/a", {"0"});
+  CdiSpec spec = MarkedSpec("v.com/a", {"0"});
   const CdiEdits whole{.env = {"A=b"},
                        .nodes = {{.path = "/dev/a"}},
                        .mounts = {{"/a", "/b"}},
@@ -70,8 +70,8 @@ TEST(CdiRegistry, AllKindsOfEditsAreJoined) {
 
 TEST(CdiRegistry, ALaterFolderGoesBeforeAnEarlierOne) {
   // Whatever the order of the files.
-  const CdiFile low{"/etc/a.json", 0, Spec("v.com/a", {"0", "1"}, "LOW")};
-  const CdiFile high{"/run/a.json", 1, Spec("v.com/a", {"1"}, "HIGH")};
+  const CdiFile low{"/etc/a.json", 0, MarkedSpec("v.com/a", {"0", "1"}, "LOW")};
+  const CdiFile high{"/run/a.json", 1, MarkedSpec("v.com/a", {"1"}, "HIGH")};
   for (const auto& files : {std::vector{low, high}, std::vector{high, low}}) {
     const CdiRegistry registry(files);
     EXPECT_TRUE(registry.Troubles().empty());
@@ -81,8 +81,8 @@ TEST(CdiRegistry, ALaterFolderGoesBeforeAnEarlierOne) {
 }
 
 TEST(CdiRegistry, ADeviceThatTwoFilesOfAFolderHaveIsNotThere) {
-  const CdiFile one{"/etc/a.json", 0, Spec("v.com/a", {"0", "1"})};
-  const CdiFile two{"/etc/b.json", 0, Spec("v.com/a", {"1", "2"})};
+  const CdiFile one{"/etc/a.json", 0, MarkedSpec("v.com/a", {"0", "1"})};
+  const CdiFile two{"/etc/b.json", 0, MarkedSpec("v.com/a", {"1", "2"})};
   const CdiRegistry registry({one, two});
   EXPECT_EQ(registry.Names(), (std::vector<CdiName>{{"v.com/a", "0"}, {"v.com/a", "2"}}));
   EXPECT_EQ(registry.Troubles(), (Texts{"/etc/a.json and /etc/b.json both have v.com/a=1"}));
@@ -90,7 +90,7 @@ TEST(CdiRegistry, ADeviceThatTwoFilesOfAFolderHaveIsNotThere) {
             (Texts{"no spec has the device v.com/a=1; /etc/a.json and /etc/b.json both have "
                    "v.com/a=1"}));
   // What stands above settles it.
-  const CdiRegistry settled({one, {"/run/c.json", 1, Spec("v.com/a", {"1"}, "HIGH")}, two});
+  const CdiRegistry settled({one, {"/run/c.json", 1, MarkedSpec("v.com/a", {"1"}, "HIGH")}, two});
   EXPECT_TRUE(settled.Troubles().empty());
   EXPECT_EQ(EnvOf(settled, {"v.com/a=1"}), (Texts{"SPECHIGH=v.com/a", "DEVICEHIGH=1"}));
 }
@@ -98,7 +98,7 @@ TEST(CdiRegistry, ADeviceThatTwoFilesOfAFolderHaveIsNotThere) {
 TEST(CdiRegistry, AFileThatCannotBeUsedIsNamed) {
   const CdiRegistry registry(
       {{"/etc/a.json", 0, Fail(Code::kInvalid, "line 7: devices[0].name: is missing")},
-       {"/etc/b.json", 0, Spec("v.com/a", {"0"})}});
+       {"/etc/b.json", 0, MarkedSpec("v.com/a", {"0"})}});
   EXPECT_EQ(registry.Troubles(), (Texts{"/etc/a.json: line 7: devices[0].name: is missing"}));
   EXPECT_EQ(EnvOf(registry, {"v.com/a=0"}), (Texts{"SPEC=v.com/a", "DEVICE=0"}));
   const auto none = registry.EditsOf({"v.com/a=0", "v.com/a=9"});

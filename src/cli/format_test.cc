@@ -70,15 +70,15 @@ TEST(Format, SaysCpusRatesAndPercents) {
 }
 
 TEST(Format, SaysWhenThingsWere) {
-  constexpr std::int64_t kNow = 1'777'636'800'000;  // 2026-05-01T12:00:00Z
-  EXPECT_EQ(AgoText(kNow + 5000, kNow), "just now");
-  EXPECT_EQ(AgoText(kNow - 4500, kNow), "4 s ago");
-  EXPECT_EQ(AgoText(kNow - 12 * 60'000, kNow), "12 min ago");
-  EXPECT_EQ(ClockText(kNow, kNow, 0), "12:00");
-  EXPECT_EQ(ClockText(kNow, kNow, 2 * 3600), "14:00");
-  EXPECT_EQ(ClockText(kNow - 24 * 3'600'000, kNow, 0), "2026-04-30 12:00");
+  constexpr std::int64_t kNoon = 1'777'636'800'000;  // 2026-05-01T12:00:00Z
+  EXPECT_EQ(AgoText(kNoon + 5000, kNoon), "just now");
+  EXPECT_EQ(AgoText(kNoon - 4500, kNoon), "4 s ago");
+  EXPECT_EQ(AgoText(kNoon - 12 * 60'000, kNoon), "12 min ago");
+  EXPECT_EQ(ClockText(kNoon, kNoon, 0), "12:00");
+  EXPECT_EQ(ClockText(kNoon, kNoon, 2 * 3600), "14:00");
+  EXPECT_EQ(ClockText(kNoon - 24 * 3'600'000, kNoon, 0), "2026-04-30 12:00");
   // Another day in that zone, though the same in UTC.
-  EXPECT_EQ(ClockText(kNow - 3 * 3'600'000, kNow, 13 * 3600), "2026-05-01 22:00");
+  EXPECT_EQ(ClockText(kNoon - 3 * 3'600'000, kNoon, 13 * 3600), "2026-05-01 22:00");
 }
 
 TEST(Format, ClipsByCharactersAndNotByBytes) {

@@ -8,7 +8,7 @@
 namespace tidemill::cli {
 namespace {
 
-OutcomeRow Row(std::int64_t item, Cause cause, bool last) {
+OutcomeRow HistoryRow(std::int64_t item, Cause cause, bool last) {
   OutcomeRow row;
   row.outcome.item = item;
   row.outcome.cause = cause;
@@ -22,8 +22,9 @@ OutcomeRow Row(std::int64_t item, Cause cause, bool last) {
 
 TEST(HistoryTest, AddsUpTheLastWordOfEachItemAndAllAttempts) {
   std::string lines;
-  for (const OutcomeRow& row : {Row(0, Cause::kSucceeded, true), Row(1, Cause::kFailed, false),
-                                Row(1, Cause::kSucceeded, true), Row(2, Cause::kTimeout, true)}) {
+  for (const OutcomeRow& row :
+       {HistoryRow(0, Cause::kSucceeded, true), HistoryRow(1, Cause::kFailed, false),
+        HistoryRow(1, Cause::kSucceeded, true), HistoryRow(2, Cause::kTimeout, true)}) {
     AppendOutcomeRow(lines, row);
     lines.push_back('\n');
   }

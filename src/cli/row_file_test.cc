@@ -18,7 +18,7 @@ std::string ReadAll(const std::string& path) {
   return text.str();
 }
 
-OutcomeRow Row() {
+OutcomeRow FullRow() {
   OutcomeRow row;
   row.outcome = {.item = 17,
                  .cause = Cause::kFailed,
@@ -41,8 +41,8 @@ class RowFileTest : public ::testing::Test {
   std::string Written(const std::string& end) {
     auto file = RowFile::Open(Name(end));
     EXPECT_TRUE(file);
-    EXPECT_TRUE(file->Add(Row()));
-    EXPECT_TRUE(file->Add(Row()));
+    EXPECT_TRUE(file->Add(FullRow()));
+    EXPECT_TRUE(file->Add(FullRow()));
     EXPECT_FALSE(std::filesystem::exists(Name(end)));
     EXPECT_TRUE(file->Finish());
     EXPECT_EQ(file->rows(), 2);
@@ -72,7 +72,7 @@ TEST_F(RowFileTest, WritesTheSameLinesPackedOrNot) {
 TEST_F(RowFileTest, LeavesNothingThatIsNotWhole) {
   {
     auto file = RowFile::Open(Name(".csv"));
-    ASSERT_TRUE(file && file->Add(Row()));
+    ASSERT_TRUE(file && file->Add(FullRow()));
     EXPECT_TRUE(std::filesystem::exists(Name(".csv.part")));
   }
   EXPECT_FALSE(std::filesystem::exists(Name(".csv.part")));

@@ -30,7 +30,7 @@ SettingsNow After(const SettingsFile& file) {
   return now;
 }
 
-std::string Text(const SettingsFile& file, const SettingsNow& now, bool prune = false) {
+std::string DiffText(const SettingsFile& file, const SettingsNow& now, bool prune = false) {
   return StepsText(StepsTo(file, now, prune), 100, false);
 }
 
@@ -40,7 +40,7 @@ constexpr const char* kFile = R"({
   "queues": {"night": {"pools": ["spot", "default"], "limits": {"running": 1000}}}})";
 
 TEST(SettingsDiff, PoolsAreMadeBeforeTheQueuesThatNameThem) {
-  EXPECT_EQ(Text(FileOf(kFile), After({})),
+  EXPECT_EQ(DiffText(FileOf(kFile), After({})),
             "+ pool spot\n"
             "    policy      no network\n"
             "    provider    local\n"
@@ -55,12 +55,12 @@ TEST(SettingsDiff, PoolsAreMadeBeforeTheQueuesThatNameThem) {
 
 TEST(SettingsDiff, WhatIsAsTheFileSaysHasNoStep) {
   const SettingsFile file = FileOf(kFile);
-  EXPECT_EQ(Text(file, After(file)), "");
-  EXPECT_EQ(Text(file, After(file), true), "");
+  EXPECT_EQ(DiffText(file, After(file)), "");
+  EXPECT_EQ(DiffText(file, After(file), true), "");
   // A file that says nothing of a policy leaves it.
   SettingsNow strict = After({});
   strict.pools[0].pool.policy.firewall = true;
-  EXPECT_EQ(Text(FileOf(R"({"pools": {"default": {}}})"), strict), "");
+  EXPECT_EQ(DiffText(FileOf(R"({"pools": {"default": {}}})"), strict), "");
 }
 
 TEST(SettingsDiff, AChangeHasTheOldAndTheNewValue) {
@@ -89,9 +89,9 @@ TEST(SettingsDiff, AChangeHasTheOldAndTheNewValue) {
 
 TEST(SettingsDiff, WhatTheFileDoesNotNameGoesOnlyWithPrune) {
   const SettingsNow now = After(FileOf(kFile));
-  EXPECT_EQ(Text({}, now), "");
+  EXPECT_EQ(DiffText({}, now), "");
   // Queues first: a pool that one names cannot go. The default pool stays.
-  EXPECT_EQ(Text({}, now, true),
+  EXPECT_EQ(DiffText({}, now, true),
             "- queue night\n- pool spot\n0 to add, 0 to change, 2 to remove\n");
 }
 

@@ -2,6 +2,7 @@
 #include "cli/shell_session.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <unistd.h>
 
 #include <array>
@@ -203,7 +204,10 @@ TEST_F(ShellSessionTest, WaitsForAnOutputThatDoesNotBlock) {
   }
   std::size_t got = 0;
   std::thread reader([&] {
-    while (got < text.size()) got += ReadSome(out_.from).size();
+    pollfd readable{.fd = out_.from.get(), .events = POLLIN, .revents = 0};
+    while (got < text.size() && ::poll(&readable, 1, 60'000) == 1) {
+      got += ReadSome(out_.from).size();
+    }
   });
   When([] { return true; },
        [&] {

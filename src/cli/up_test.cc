@@ -142,7 +142,7 @@ TEST_F(UpTest, KeepsItsDataWhereItsUserMayWrite) {
 }
 
 TEST_F(UpTest, MakesItsCertificateOnceAndAnewBeforeItEnds) {
-  constexpr std::int64_t kDay = 86'400;
+  constexpr std::int64_t kDaySeconds = 86'400;
   const std::int64_t now_s = 1'800'000'000;
   auto up = UpFolder::Open(folder_ / "data", false);
   ASSERT_TRUE(up);
@@ -160,20 +160,20 @@ TEST_F(UpTest, MakesItsCertificateOnceAndAnewBeforeItEnds) {
   const std::string ca = read(made->ca);
   const std::string first = read(made->certificate);
 
-  ASSERT_TRUE(up->MakeTls(now_s + 794 * kDay));
+  ASSERT_TRUE(up->MakeTls(now_s + 794 * kDaySeconds));
   EXPECT_EQ(read(made->certificate), first);
-  ASSERT_TRUE(up->MakeTls(now_s + 796 * kDay));
+  ASSERT_TRUE(up->MakeTls(now_s + 796 * kDaySeconds));
   const std::string second = read(made->certificate);
   EXPECT_NE(second, first);
   EXPECT_EQ(read(made->ca), ca);
 
   // As a crash between the two files leaves it.
   std::ofstream(made->key) << read(folder_ / "data/tls/ca.key");
-  ASSERT_TRUE(up->MakeTls(now_s + 796 * kDay));
+  ASSERT_TRUE(up->MakeTls(now_s + 796 * kDaySeconds));
   EXPECT_NE(read(made->certificate), second);
   EXPECT_TRUE(TlsIdentity::Open({.certificate = made->certificate, .key = made->key}));
 
-  ASSERT_TRUE(up->MakeTls(now_s + 3'640 * kDay));
+  ASSERT_TRUE(up->MakeTls(now_s + 3'640 * kDaySeconds));
   EXPECT_NE(read(made->ca), ca);
 }
 

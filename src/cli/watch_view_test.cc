@@ -19,7 +19,7 @@ JobCounts Answer(std::int64_t succeeded, std::int64_t failed, std::int64_t runni
   return answer;
 }
 
-std::string Text(const std::vector<std::string>& lines) {
+std::string JoinLines(const std::vector<std::string>& lines) {
   std::string text;
   for (const std::string& line : lines) text += line + "\n";
   return text;
@@ -29,7 +29,7 @@ TEST(WatchView, ShowsBarCountsRateAndTimeLeft) {
   WatchView view;
   view.Add(0, Answer(100'000, 12, 3'000, 146'988));
   view.Add(10'000, Answer(101'000, 12, 3'000, 145'988));
-  EXPECT_EQ(Text(view.Frame(10'000, 80, false)),
+  EXPECT_EQ(JoinLines(view.Frame(10'000, 80, false)),
             "render-7  ━━━━━━━━━━━━━━━━━━───────────────────────────  101,012 / 250,000  40 %\n"
             "  succeeded 101,000   failed 12   running 3,000   waiting 145,988\n"
             "  rate 100/s   25 min left\n");
@@ -70,7 +70,7 @@ TEST(WatchView, ShowsWhatItCostsAndWhenItWillBeDone) {
   details.cost->machines = {0, 3, 812, 0};
   details.cost->working = 809;
   view.SetDetails(details);
-  EXPECT_EQ(Text(view.Frame(10'000, 80, false)),
+  EXPECT_EQ(JoinLines(view.Frame(10'000, 80, false)),
             "render-7  ━━━━━━━━━━━━━━━━━━───────────────────────────  101,012 / 250,000  40 %\n"
             "  succeeded 101,000   failed 12   running 3,000   waiting 145,988\n"
             "  rate 100/s   2 h 10 min left (1 h 58 min to 2 h 31 min)\n"
@@ -84,7 +84,7 @@ TEST(WatchView, ShowsWhatItCostsAndWhenItWillBeDone) {
   }
   // A server that says nothing of it: as before.
   view.SetDetails({});
-  EXPECT_NE(Text(view.Frame(10'000, 80, false)).find("  rate 100/s   25 min left\n"),
+  EXPECT_NE(JoinLines(view.Frame(10'000, 80, false)).find("  rate 100/s   25 min left\n"),
             std::string::npos);
 }
 
@@ -118,7 +118,7 @@ TEST(WatchView, SaysWhyAJobIsPausedAndHowItGoesOn) {
   answer.job.state = JobState::kPaused;
   answer.job.reason = "the first 20 attempts all failed";
   view.Add(0, answer);
-  const std::string text = Text(view.Frame(0, 80, false));
+  const std::string text = JoinLines(view.Frame(0, 80, false));
   EXPECT_NE(text.find("  paused: the first 20 attempts all failed\n"), std::string::npos) << text;
   EXPECT_NE(text.find("tidemill resume render-7"), std::string::npos) << text;
   EXPECT_NE(view.PlainLine(100).find("paused: the first"), std::string::npos);
@@ -128,12 +128,12 @@ TEST(WatchView, WondersAboutMachinesOnlyAfterAWhile) {
   WatchView view;
   view.Add(0, Answer(0, 0, 0, 100));
   view.Add(5'000, Answer(0, 0, 0, 100));
-  EXPECT_EQ(Text(view.Frame(5'000, 80, false)).find("nothing runs"), std::string::npos);
+  EXPECT_EQ(JoinLines(view.Frame(5'000, 80, false)).find("nothing runs"), std::string::npos);
   view.Add(12'000, Answer(0, 0, 0, 100));
-  EXPECT_NE(Text(view.Frame(12'000, 80, false)).find("nothing runs"), std::string::npos);
+  EXPECT_NE(JoinLines(view.Frame(12'000, 80, false)).find("nothing runs"), std::string::npos);
   // Something moved: the wait begins anew.
   view.Add(13'000, Answer(1, 0, 0, 99));
-  EXPECT_EQ(Text(view.Frame(13'000, 80, false)).find("nothing runs"), std::string::npos);
+  EXPECT_EQ(JoinLines(view.Frame(13'000, 80, false)).find("nothing runs"), std::string::npos);
 }
 
 TEST(WatchView, SaysThatTheServerIsSilentUntilItAnswers) {
@@ -142,8 +142,9 @@ TEST(WatchView, SaysThatTheServerIsSilentUntilItAnswers) {
   view.AddSilence(1'000, "connection refused");
   view.AddSilence(13'000, "connection refused");
   EXPECT_EQ(view.SilentFor(13'000), 12'000);
-  EXPECT_NE(Text(view.Frame(13'000, 100, false)).find("not answered for 12 s (connection refused)"),
-            std::string::npos);
+  EXPECT_NE(
+      JoinLines(view.Frame(13'000, 100, false)).find("not answered for 12 s (connection refused)"),
+      std::string::npos);
   view.Add(14'000, Answer(0, 0, 1, 99));
   EXPECT_FALSE(view.SilentFor(14'000));
 }
@@ -181,7 +182,7 @@ TEST(WatchView, ShowsProgressAndCausesAndWhatIsWaitedFor) {
   details.causes = FailuresOf(
       {{"succeeded", 10}, {"failed", 2}, {"out-of-memory", 1'234}, {"lost", 0}, {"total", 1'246}});
   view.SetDetails(details);
-  EXPECT_EQ(Text(view.Frame(0, 80, false)),
+  EXPECT_EQ(JoinLines(view.Frame(0, 80, false)),
             "render-7  ━━━━━───────────────────────────────────────────  12 / 100  12 %\n"
             "  succeeded 10   failed 2   running 3   waiting 85\n"
             "  memory raised to 4 GiB an item: 2 GiB was not enough for many\n"
@@ -215,7 +216,7 @@ TEST(WatchView, SaysThatAJobIsOnTrial) {
   JobCounts answer = Answer(0, 0, 20, 80);
   answer.job.trial = true;
   view.Add(0, answer);
-  EXPECT_NE(Text(view.Frame(0, 80, false))
+  EXPECT_NE(JoinLines(view.Frame(0, 80, false))
                 .find("  on trial: at most 20 items at a time until one has succeeded\n"),
             std::string::npos);
 }

@@ -5,12 +5,11 @@
 #include <gtest/gtest.h>
 
 #include "frame/frame.h"
+#include "frame/frame_testing.h"
 #include "frame/text.h"
 
 namespace tidemill::frame {
 namespace {
-
-std::string PayloadOf(const std::string& frame) { return frame.substr(kHeaderBytes); }
 
 TEST(Item, ComesBackAsItWas) {
   const auto frame = EncodeItem(9, {.timeout_us = 5,

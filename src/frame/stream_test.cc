@@ -6,12 +6,12 @@
 
 #include <gtest/gtest.h>
 
+#include "frame/frame_testing.h"
+
 namespace tidemill::frame {
 namespace {
 
 using Side = Reader::Side;
-
-std::string PayloadOf(const std::string& frame) { return frame.substr(kHeaderBytes); }
 
 bool Takes(Side side, const std::string& frame) {
   Reader reader(side);

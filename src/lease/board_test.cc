@@ -9,10 +9,11 @@
 namespace tidemill {
 namespace {
 
-const Resources kOneCpu{1000, 0};
-const Resources kFourCpus{4000, 8LL << 30};
+const Resources kBoardJobNeeds{1000, 0};
+const Resources kBoardMachine{4000, 8LL << 30};
 
-BoardJob JobWith(std::int64_t number, std::int64_t free_items, Resources resources = kOneCpu) {
+BoardJob JobWith(std::int64_t number, std::int64_t free_items,
+                 Resources resources = kBoardJobNeeds) {
   BoardJob job;
   job.id = {number};
   job.project = "p";
@@ -29,7 +30,7 @@ BoardJob OnTrial(std::int64_t number, int trial) {
 
 class JobBoardTest : public ::testing::Test {
  protected:
-  std::vector<Ask> Asks() { return board_.AsksFor({.project = "p"}, kFourCpus, 1, random_); }
+  std::vector<Ask> Asks() { return board_.AsksFor({.project = "p"}, kBoardMachine, 1, random_); }
 
   SeededRandom random_{1};
   JobBoard board_;
@@ -37,7 +38,7 @@ class JobBoardTest : public ::testing::Test {
 
 TEST_F(JobBoardTest, AsksForNothingWhenThereIsNothing) {
   EXPECT_TRUE(Asks().empty());
-  EXPECT_FALSE(board_.Fits({.project = "p"}, kFourCpus));
+  EXPECT_FALSE(board_.Fits({.project = "p"}, kBoardMachine));
 }
 
 TEST_F(JobBoardTest, LetsJobsTakeTurns) {
@@ -67,11 +68,11 @@ TEST_F(JobBoardTest, PassesOverJobsThatDoNotFit) {
 TEST_F(JobBoardTest, DoesNotAskForADryJobBeforeTheNextLook) {
   board_.SetJobs({JobWith(1, 100)});
   board_.MarkDry(JobId{1});
-  EXPECT_FALSE(board_.Fits({.project = "p"}, kFourCpus));
+  EXPECT_FALSE(board_.Fits({.project = "p"}, kBoardMachine));
   EXPECT_TRUE(Asks().empty());
   EXPECT_EQ(board_.free_items(), 0);
   board_.SetJobs({JobWith(1, 100)});
-  EXPECT_TRUE(board_.Fits({.project = "p"}, kFourCpus));
+  EXPECT_TRUE(board_.Fits({.project = "p"}, kBoardMachine));
 }
 
 TEST_F(JobBoardTest, SizesLeasesByWhatItemsHaveTaken) {
@@ -132,7 +133,7 @@ TEST_F(JobBoardTest, PassesOverJobsWhoseDevicesAreNotThere) {
   EXPECT_TRUE(Asks().empty());
   EXPECT_TRUE(board_.HasWork("p"));
   EXPECT_FALSE(board_.HasWork("q"));
-  Resources free = kFourCpus;
+  Resources free = kBoardMachine;
   free.devices = {{"gpu", 5}};
   EXPECT_EQ(board_.AsksFor({.project = "p"}, free, 1, random_).at(0).max_items, 2);
 }
@@ -177,12 +178,12 @@ TEST_F(JobBoardTest, ItemsThatWereInterruptedOftenGoWhereThePlanHasSlotsForThem)
   board_.SetJobs({JobWith(1, 100)});
   PlanInForce plan;
   plan.plans["p"].rows = {{{1}, "spot", 4, 0}, {{1}, "dear", 4, 2}};
-  const auto facts = [](JobId) { return PlanBook::JobFacts{kOneCpu}; };
+  const auto facts = [](JobId) { return PlanBook::JobFacts{kBoardJobNeeds}; };
   board_.book().Set(plan, board_.book().BeginLook(), facts);
   const auto worn = [this](std::uint64_t agent, const char* pool) {
     std::vector<WornItems> kinds;
     for (const Ask& ask :
-         board_.AsksFor({{0, agent}, "p", pool, "m", kFourCpus}, kFourCpus, 1, random_)) {
+         board_.AsksFor({{0, agent}, "p", pool, "m", kBoardMachine}, kBoardMachine, 1, random_)) {
       kinds.push_back(ask.worn);
     }
     return kinds;

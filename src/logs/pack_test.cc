@@ -36,7 +36,7 @@ Pack Open(std::string bytes) {
   return pack;
 }
 
-LogFrame FrameOf(const Pack& pack, std::size_t number) {
+LogFrame FrameAt(const Pack& pack, std::size_t number) {
   const PackFrame& frame = pack.table.frames.at(number);
   auto read = ReadLogFrame(std::string_view(pack.bytes).substr(frame.offset, frame.bytes));
   EXPECT_TRUE(read) << read.error().reason;
@@ -49,7 +49,7 @@ std::string TextOf(const Pack& pack, const LogAttempt& who) {
   for (const PackEntry& entry : pack.directory) {
     if (entry.who != who) continue;
     for (const PackEntry::In& in : entry.frames) {
-      const LogFrame frame = FrameOf(pack, in.frame);
+      const LogFrame frame = FrameAt(pack, in.frame);
       for (const LogFrame::Group& group : frame.groups) {
         if (group.who != who) continue;
         EXPECT_EQ(group.parts, in.parts);
@@ -91,7 +91,7 @@ TEST(Pack, KeepsHolesAndTimes) {
               .missing = 1'000'000},
              "");
   const Pack pack = Open(writer.Finish());
-  const LogFrame frame = FrameOf(pack, 0);
+  const LogFrame frame = FrameAt(pack, 0);
   ASSERT_EQ(frame.parts.size(), 2u);
   EXPECT_EQ(frame.parts[0], (LogPart{.time_ms = 5, .flags = LogPart::kBegins, .size = 1}));
   EXPECT_EQ(frame.parts[1], (LogPart{.time_ms = 9,
@@ -106,8 +106,8 @@ TEST(Pack, CutsWhatIsLongerThanAFrame) {
   const Pack pack = Open(writer.Finish());
   EXPECT_EQ(pack.table.frames.size(), 13u);
   EXPECT_EQ(TextOf(pack, {1, 0, 1}), text);
-  EXPECT_EQ(FrameOf(pack, 0).parts[0].flags, LogPart::kBegins);
-  EXPECT_EQ(FrameOf(pack, 12).parts[0].flags, LogPart::kLast);
+  EXPECT_EQ(FrameAt(pack, 0).parts[0].flags, LogPart::kBegins);
+  EXPECT_EQ(FrameAt(pack, 12).parts[0].flags, LogPart::kLast);
 }
 
 TEST(Pack, TellsWhichItemsItMayHave) {

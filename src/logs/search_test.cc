@@ -22,7 +22,7 @@ GramFilter FilterOf(const std::string& text) {
   return grams.Make(16384);
 }
 
-LogFrame FrameOf(const std::vector<std::pair<LogAttempt, std::string>>& parts) {
+LogFrame FrameWith(const std::vector<std::pair<LogAttempt, std::string>>& parts) {
   PackWriter writer;
   std::int64_t time = 100;
   for (const auto& [who, text] : parts) writer.Add(who, {.time_ms = time++}, text);
@@ -33,10 +33,10 @@ LogFrame FrameOf(const std::vector<std::pair<LogAttempt, std::string>>& parts) {
 }
 
 TEST(Search, FindsLinesWithTheirItemAndTime) {
-  const LogFrame frame = FrameOf({{{1, 0, 1}, "fine\nCUDA er"},
-                                  {{2, 0, 1}, "CUDA error: 7\n"},
-                                  {{1, 0, 1}, "ror: 8\nfine\n"},
-                                  {{1, 0, 2}, "no end of line: CUDA error: 9"}});
+  const LogFrame frame = FrameWith({{{1, 0, 1}, "fine\nCUDA er"},
+                                    {{2, 0, 1}, "CUDA error: 7\n"},
+                                    {{1, 0, 1}, "ror: 8\nfine\n"},
+                                    {{1, 0, 2}, "no end of line: CUDA error: 9"}});
   const FrameSearch found = SearchFrame(frame, *Parsed("CUDA error: \\d$"), {});
   ASSERT_EQ(found.hits.size(), 3u);
   EXPECT_TRUE(found.done);
@@ -51,7 +51,7 @@ TEST(Search, FindsLinesWithTheirItemAndTime) {
 TEST(Search, GoesOnWhereAPageEnded) {
   std::string text;
   for (int i = 0; i < 100; ++i) text += (i % 2 == 0 ? "hit " : "miss ") + std::to_string(i) + "\n";
-  const LogFrame frame = FrameOf({{{1, 0, 1}, text}});
+  const LogFrame frame = FrameWith({{{1, 0, 1}, text}});
   std::vector<std::string> lines;
   std::uint64_t from = 0;
   for (int page = 0; page < 100; ++page) {
@@ -66,7 +66,7 @@ TEST(Search, GoesOnWhereAPageEnded) {
 }
 
 TEST(Search, LooksOnlyAtWhatIsWanted) {
-  const LogFrame frame = FrameOf({{{1, 0, 1}, "x\n"}, {{2, 0, 1}, "x\n"}});
+  const LogFrame frame = FrameWith({{{1, 0, 1}, "x\n"}, {{2, 0, 1}, "x\n"}});
   const FrameSearch found =
       SearchFrame(frame, *Parsed("x"), {.wanted = [](std::int64_t item) { return item == 2; }});
   ASSERT_EQ(found.hits.size(), 1u);

@@ -12,7 +12,7 @@
 namespace tidemill {
 namespace {
 
-std::string FromEnvironment(const char* name) {
+std::string GcsSetting(const char* name) {
   const char* const value = getenv(name);
   if (value == nullptr) throw std::runtime_error("run under tools/with_gcs.py");
   return value;
@@ -25,7 +25,7 @@ class GcsHolder : public ObjectStoreHolder {
     static int buckets = 0;
     const std::string bucket =
         "bucket-" + std::to_string(getpid()) + "-" + std::to_string(++buckets);
-    const std::string url = FromEnvironment("TIDEMILL_TEST_GCS");
+    const std::string url = GcsSetting("TIDEMILL_TEST_GCS");
     MakeBucket(url, bucket);
     world_.environment = {{"STORAGE_EMULATOR_HOST", url}};
     world_.now_ms = [] { return std::int64_t{0}; };

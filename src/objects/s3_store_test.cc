@@ -16,7 +16,7 @@
 namespace tidemill {
 namespace {
 
-std::string FromEnvironment(const char* name) {
+std::string S3Setting(const char* name) {
   const char* const value = getenv(name);
   if (value == nullptr) throw std::runtime_error("run under tools/with_s3.py");
   return value;
@@ -34,11 +34,11 @@ class S3Holder : public ObjectStoreHolder {
   explicit S3Holder(const std::string& secret = "test-secret", bool make_bucket = true) {
     static int buckets = 0;
     bucket_ = "bucket-" + std::to_string(getpid()) + "-" + std::to_string(++buckets);
-    folder_ = std::filesystem::path(FromEnvironment("TIDEMILL_TEST_S3_FOLDER")) / bucket_;
+    folder_ = std::filesystem::path(S3Setting("TIDEMILL_TEST_S3_FOLDER")) / bucket_;
     if (make_bucket) std::filesystem::create_directory(folder_);
     world_.environment = {{"AWS_ACCESS_KEY_ID", "test"},
                           {"AWS_SECRET_ACCESS_KEY", secret},
-                          {"AWS_ENDPOINT_URL_S3", FromEnvironment("TIDEMILL_TEST_S3")}};
+                          {"AWS_ENDPOINT_URL_S3", S3Setting("TIDEMILL_TEST_S3")}};
     world_.now_ms = RealNowMs;
     credentials_.emplace(loop_, world_);
     auto store = S3Store::Open({loop_, random_, *credentials_, world_}, {.bucket = bucket_});

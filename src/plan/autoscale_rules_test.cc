@@ -25,7 +25,7 @@ using plan_test::MachineOf;
 using plan_test::RandomSnapshot;
 using plan_test::World;
 
-constexpr std::uint32_t kSnapshots = 20;
+constexpr std::uint32_t kScalingSnapshots = 20;
 
 const PlanMachine& Named(const Snapshot& world, const std::string& id) {
   return *std::find_if(world.machines.begin(), world.machines.end(),
@@ -33,7 +33,7 @@ const PlanMachine& Named(const Snapshot& world, const std::string& id) {
 }
 
 RC_GTEST_PROP(AutoscaleRules, OrdersStayBelowMax, (std::uint32_t seed)) {
-  for (std::uint32_t i = 0; i < kSnapshots; ++i) {
+  for (std::uint32_t i = 0; i < kScalingSnapshots; ++i) {
     const Snapshot world = RandomSnapshot(seed + i);
     const SnapshotIndex index(world);
     const Wanted wanted = Autoscale(index, kNow);
@@ -52,7 +52,7 @@ RC_GTEST_PROP(AutoscaleRules, OrdersStayBelowMax, (std::uint32_t seed)) {
 }
 
 RC_GTEST_PROP(AutoscaleRules, NobodysWorkIsEnded, (std::uint32_t seed)) {
-  for (std::uint32_t i = 0; i < kSnapshots; ++i) {
+  for (std::uint32_t i = 0; i < kScalingSnapshots; ++i) {
     const Snapshot world = RandomSnapshot(seed + i);
     const SnapshotIndex index(world);
     const Wanted wanted = Autoscale(index, kNow);

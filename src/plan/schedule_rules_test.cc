@@ -30,7 +30,7 @@ using plan_test::RandomSnapshot;
 using plan_test::World;
 
 // Each property looks at so many snapshots for each seed that rapidcheck draws: 2,000 in all.
-constexpr std::uint32_t kSnapshots = 20;
+constexpr std::uint32_t kScheduleSnapshots = 20;
 
 std::int64_t RunningIn(const SnapshotIndex& index, std::size_t job, std::size_t pool) {
   const auto found = index.Running(job).find(pool);
@@ -63,7 +63,7 @@ void ExpectBelow(const Sums& sums, std::int64_t limit) {
 std::int64_t One(const SlotCost&) { return 1; }
 
 RC_GTEST_PROP(ScheduleRules, NoLimitIsPassedByWhatIsAdded, (std::uint32_t seed)) {
-  for (std::uint32_t i = 0; i < kSnapshots; ++i) {
+  for (std::uint32_t i = 0; i < kScheduleSnapshots; ++i) {
     const Snapshot world = RandomSnapshot(seed + i);
     const SnapshotIndex index(world);
     const Plan plan = MakePlan(index, kNow);
@@ -93,7 +93,7 @@ RC_GTEST_PROP(ScheduleRules, NoLimitIsPassedByWhatIsAdded, (std::uint32_t seed))
 }
 
 RC_GTEST_PROP(ScheduleRules, RowsAreOfJobsAndPoolsThatMayRun, (std::uint32_t seed)) {
-  for (std::uint32_t i = 0; i < kSnapshots; ++i) {
+  for (std::uint32_t i = 0; i < kScheduleSnapshots; ++i) {
     const Snapshot world = RandomSnapshot(seed + i);
     const SnapshotIndex index(world);
     for (const PlanRow& row : MakePlan(index, kNow).rows) {
@@ -110,7 +110,7 @@ RC_GTEST_PROP(ScheduleRules, RowsAreOfJobsAndPoolsThatMayRun, (std::uint32_t see
 }
 
 RC_GTEST_PROP(ScheduleRules, TheSameSnapshotGivesTheSamePlan, (std::uint32_t seed)) {
-  for (std::uint32_t i = 0; i < kSnapshots; ++i) {
+  for (std::uint32_t i = 0; i < kScheduleSnapshots; ++i) {
     Snapshot world = RandomSnapshot(seed + i);
     const Plan plan = PlanOf(world);
     RC_ASSERT(PlanOf(world) == plan);
@@ -122,7 +122,7 @@ RC_GTEST_PROP(ScheduleRules, TheSameSnapshotGivesTheSamePlan, (std::uint32_t see
 
 // If a plan adds nothing, there is nothing that could begin.
 RC_GTEST_PROP(ScheduleRules, NothingIsIdleThatSomebodyMayUse, (std::uint32_t seed)) {
-  for (std::uint32_t i = 0; i < kSnapshots; ++i) {
+  for (std::uint32_t i = 0; i < kScheduleSnapshots; ++i) {
     const Snapshot world = RandomSnapshot(seed + i);
     const SnapshotIndex index(world);
     const Plan plan = MakePlan(index, kNow);

@@ -17,13 +17,13 @@
 namespace tidemill {
 namespace {
 
-constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+constexpr std::int64_t kMostInBlock = std::numeric_limits<std::int64_t>::max();
 constexpr std::int64_t kLeast = std::numeric_limits<std::int64_t>::min();
 
 std::int64_t AnyNumber(std::int64_t from) {
   return *rc::gen::oneOf(rc::gen::inRange<std::int64_t>(0, 1000),
-                         rc::gen::inRange<std::int64_t>(from, kMost),
-                         rc::gen::elementOf(std::vector<std::int64_t>{from, kMost, 0}));
+                         rc::gen::inRange<std::int64_t>(from, kMostInBlock),
+                         rc::gen::elementOf(std::vector<std::int64_t>{from, kMostInBlock, 0}));
 }
 
 Outcome AnyOutcome() {
@@ -122,12 +122,12 @@ TEST(Block, HoldsNoRows) {
 TEST(Block, HoldsAsManyOfTheLargestRowsAsTheLimitAllows) {
   std::vector<Outcome> rows(kBlockRows);
   for (std::size_t i = 0; i < rows.size(); ++i) {
-    rows[i].item = i % 2 == 0 ? 0 : kMost;
+    rows[i].item = i % 2 == 0 ? 0 : kMostInBlock;
     rows[i].round = rows[i].attempt = std::numeric_limits<std::int32_t>::max();
     rows[i].cause = Cause::kLost;
     rows[i].exit = std::numeric_limits<std::int32_t>::min();
-    rows[i].start_ms = i % 2 == 0 ? kLeast : kMost;
-    rows[i].duration_ms = rows[i].cpu_ms = rows[i].memory_bytes = kMost;
+    rows[i].start_ms = i % 2 == 0 ? kLeast : kMostInBlock;
+    rows[i].duration_ms = rows[i].cpu_ms = rows[i].memory_bytes = kMostInBlock;
     rows[i].machine = std::to_string(i);
     rows[i].machine.resize(limits::kMachineNameBytes, 'x');
     rows[i].log = rows[i].error = std::to_string(i);

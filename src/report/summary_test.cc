@@ -14,12 +14,12 @@
 namespace tidemill {
 namespace {
 
-constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+constexpr std::int64_t kMostInSummary = std::numeric_limits<std::int64_t>::max();
 
 std::int64_t AnyValue() {
   return *rc::gen::oneOf(rc::gen::inRange<std::int64_t>(0, 100),
                          rc::gen::inRange<std::int64_t>(0, 1'000'000),
-                         rc::gen::inRange<std::int64_t>(0, kMost));
+                         rc::gen::inRange<std::int64_t>(0, kMostInSummary));
 }
 
 struct Fact {
@@ -70,7 +70,7 @@ TEST(Histogram, HasBucketsThatFollowEachOtherAndAreNarrow) {
       EXPECT_EQ(Histogram::GreatestOf(b - 1), least - 1);
     }
   }
-  EXPECT_EQ(Histogram::GreatestOf(Histogram::kBuckets - 1), kMost);
+  EXPECT_EQ(Histogram::GreatestOf(Histogram::kBuckets - 1), kMostInSummary);
   EXPECT_EQ(Histogram::BucketOf(-7), 0);
 }
 
@@ -177,7 +177,7 @@ TEST(Summary, MeasuresTheUseOfProcessorsOfAttemptsThatTookTime) {
   EXPECT_EQ(summary.cpu_millis.Count(), 2);
   EXPECT_EQ(summary.cpu_millis.CountIn(Histogram::BucketOf(1500)), 1);
   EXPECT_EQ(summary.cpu_range_millis, (ColumnRange{5, 1500}));
-  add(kMost, 1, Cause::kSucceeded);  // a lie, but no overflow
+  add(kMostInSummary, 1, Cause::kSucceeded);  // a lie, but no overflow
   EXPECT_EQ(summary.cpu_millis.Count(), 3);
 }
 

@@ -9,14 +9,12 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-constexpr std::int64_t kGiB = std::int64_t{1} << 30;
-
 class LeaseWatchTest : public ServerTest {
  protected:
   // What the agent gets for its free room; nothing if there is nothing.
   std::optional<Grant> Take(SessionId session) {
     SyncRequest request = SyncOf(session);
-    request.free.memory_bytes = 100 * kGiB;
+    request.free.memory_bytes = 100 * kOneGiB;
     request.known = known_[session];
     const auto result = Sync(request);
     EXPECT_TRUE(result);
@@ -168,13 +166,13 @@ TEST_F(LeaseWatchTest, ATrialWhoseEndCouldNotBeWrittenGoesOn) {
 }
 
 TEST_F(LeaseWatchTest, LearnsHowMuchMemoryItemsNeed) {
-  store_.memory_max = 8 * kGiB;
-  const JobId job = SubmitRange(1000, 0, {1000, kGiB});
+  store_.memory_max = 8 * kOneGiB;
+  const JobId job = SubmitRange(1000, 0, {1000, kOneGiB});
   const Grant grant = *Take(Join());
   Settle(grant, RunOut(grant, 2));
   EXPECT_TRUE(store_.raised.empty());
   Settle(grant, RunOut(grant, 3));
-  EXPECT_EQ(store_.raised, (std::vector<std::int64_t>{2 * kGiB}));
+  EXPECT_EQ(store_.raised, (std::vector<std::int64_t>{2 * kOneGiB}));
   Settle(grant, RunOut(grant, 4));
   EXPECT_EQ(store_.raised.size(), 1u);
   EXPECT_EQ(Find(job).state, JobState::kActive);
@@ -182,8 +180,8 @@ TEST_F(LeaseWatchTest, LearnsHowMuchMemoryItemsNeed) {
 
 TEST_F(LeaseWatchTest, RunningOutOfMemoryIsNoFailureWhileThereIsMore) {
   store_.trial = 4;
-  store_.memory_max = 8 * kGiB;
-  const JobId job = SubmitRange(1000, 0, {1000, kGiB});
+  store_.memory_max = 8 * kOneGiB;
+  const JobId job = SubmitRange(1000, 0, {1000, kOneGiB});
   const Grant grant = *Take(Join());
   Settlement settlement = FailAll(grant, 137, Cause::kOutOfMemory);
   std::swap(settlement.memory, settlement.failed);
@@ -193,7 +191,7 @@ TEST_F(LeaseWatchTest, RunningOutOfMemoryIsNoFailureWhileThereIsMore) {
 
 TEST_F(LeaseWatchTest, AJobThatIsNeverGivenEnoughMemoryIsPaused) {
   store_.trial = 4;
-  const JobId job = SubmitRange(1000, 0, {1000, kGiB});
+  const JobId job = SubmitRange(1000, 0, {1000, kOneGiB});
   const Grant grant = *Take(Join());
   Settlement settlement = FailAll(grant, 137, Cause::kOutOfMemory);
   std::swap(settlement.memory, settlement.failed);

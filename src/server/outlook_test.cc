@@ -14,8 +14,6 @@
 namespace tidemill {
 namespace {
 
-constexpr std::int64_t kGiB = std::int64_t{1} << 30;
-
 // A queue, a pool with one machine of 4 cpus, and a job of so many items of one cpu.
 Snapshot WorldOf(std::int64_t waiting) {
   Snapshot world;
@@ -30,14 +28,14 @@ Snapshot WorldOf(std::int64_t waiting) {
   job.id = {7};
   job.name = "render-7";
   job.queue = "default";
-  job.need = {1000, kGiB};
+  job.need = {1000, kOneGiB};
   job.waiting = waiting;
   world.jobs = {job};
   PlanMachine machine;
   machine.id = machine.name = "m1";
   machine.pool = "p";
   machine.state = MachineState::kJoined;
-  machine.has = {4000, 16 * kGiB};
+  machine.has = {4000, 16 * kOneGiB};
   world.machines = {machine};
   return world;
 }

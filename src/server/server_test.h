@@ -19,6 +19,8 @@
 // A server on a virtual clock and a store in memory.
 namespace tidemill {
 
+inline constexpr std::int64_t kOneGiB = std::int64_t{1} << 30;
+
 // A store that cannot stand the syncs of some sessions.
 class TouchyStore : public MemoryStore {
  public:

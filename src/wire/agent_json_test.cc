@@ -12,7 +12,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-Bits AnyBits(Random& random, int length) {
+Bits RandomBits(Random& random, int length) {
   Bits bits(length);
   for (int i = 0; i < length; ++i) {
     if (random.Chance(0.3)) bits.Set(i);
@@ -38,12 +38,12 @@ SyncRequest AnySync(Random& random) {
     Settlement& settlement = request.settlements.emplace_back();
     settlement.lease = random.NewId<LeaseId>();
     settlement.seq = static_cast<std::int32_t>(random.Below(1ULL << 31));
-    settlement.ok = AnyBits(random, limits::kItemsPerChunk);
-    settlement.failed = AnyBits(random, limits::kItemsPerChunk);
-    settlement.back = AnyBits(random, limits::kItemsPerChunk);
-    if (random.Chance(0.5)) settlement.final = AnyBits(random, limits::kItemsPerChunk);
-    if (random.Chance(0.5)) settlement.memory = AnyBits(random, limits::kItemsPerChunk);
-    if (random.Chance(0.5)) settlement.begun = AnyBits(random, limits::kItemsPerChunk);
+    settlement.ok = RandomBits(random, limits::kItemsPerChunk);
+    settlement.failed = RandomBits(random, limits::kItemsPerChunk);
+    settlement.back = RandomBits(random, limits::kItemsPerChunk);
+    if (random.Chance(0.5)) settlement.final = RandomBits(random, limits::kItemsPerChunk);
+    if (random.Chance(0.5)) settlement.memory = RandomBits(random, limits::kItemsPerChunk);
+    if (random.Chance(0.5)) settlement.begun = RandomBits(random, limits::kItemsPerChunk);
     settlement.body = AnyBytes(random);
   }
   for (std::uint64_t i = random.Below(3); i > 0; --i) {
@@ -69,7 +69,7 @@ SyncResult AnyResult(Random& random, SessionId session) {
   for (std::uint64_t i = random.Below(4); i > 0; --i) {
     Grant& grant = result.grants.emplace_back();
     const int length = 1 + static_cast<int>(random.Below(limits::kItemsPerChunk));
-    grant.lease = {random.NewId<LeaseId>(), session, {{7}, 3}, 2, AnyBits(random, length)};
+    grant.lease = {random.NewId<LeaseId>(), session, {{7}, 3}, 2, RandomBits(random, length)};
     if (random.Chance(0.5)) grant.lease.memory_bytes = std::int64_t{1} << 33;
     grant.lease.tried = random.Chance(0.5);
     grant.first_item = 6144;
@@ -88,7 +88,7 @@ SyncResult AnyResult(Random& random, SessionId session) {
   return result;
 }
 
-std::string WhyNot(std::string_view body) {
+std::string WhyNotSync(std::string_view body) {
   const auto read = ParseSyncRequest(body);
   if (read) return "";
   EXPECT_EQ(read.error().code, Code::kInvalid);
@@ -197,18 +197,19 @@ TEST(SyncJson, AStreamsAskIsKeptWhateverItIs) {
 }
 
 TEST(SyncJson, AFieldThatIsWrongIsNamed) {
-  EXPECT_EQ(WhyNot(Settling("ok", "\"0-5\"")), "");
-  EXPECT_EQ(WhyNot(Settling("ok", "7")), "settlements[1].ok: must be a string, not a number");
-  EXPECT_NE(WhyNot(Settling("failed", "\"5,4\"")).find("settlements[1].failed: a run"),
+  EXPECT_EQ(WhyNotSync(Settling("ok", "\"0-5\"")), "");
+  EXPECT_EQ(WhyNotSync(Settling("ok", "7")), "settlements[1].ok: must be a string, not a number");
+  EXPECT_NE(WhyNotSync(Settling("failed", "\"5,4\"")).find("settlements[1].failed: a run"),
             std::string::npos);
-  EXPECT_NE(WhyNot(Settling("back", "\"2048\"")).find("settlements[1].back: an offset"),
+  EXPECT_NE(WhyNotSync(Settling("back", "\"2048\"")).find("settlements[1].back: an offset"),
             std::string::npos);
-  EXPECT_EQ(WhyNot(Settling("report", "\"?\"")), "settlements[1].report: is not base64");
-  EXPECT_EQ(WhyNot(R"({"session":"x"})"), "session: not a UUID");
-  EXPECT_EQ(WhyNot("[]"), "the body: must be an object, not an array");
-  EXPECT_EQ(WhyNot(R"({"session":"00000000-0000-0001-0000-000000000002"})"), "free: is missing");
-  EXPECT_EQ(WhyNot(R"({"session":"00000000-0000-0001-0000-000000000002",)"
-                   R"("free":{"cpus":-1,"memory":0}})"),
+  EXPECT_EQ(WhyNotSync(Settling("report", "\"?\"")), "settlements[1].report: is not base64");
+  EXPECT_EQ(WhyNotSync(R"({"session":"x"})"), "session: not a UUID");
+  EXPECT_EQ(WhyNotSync("[]"), "the body: must be an object, not an array");
+  EXPECT_EQ(WhyNotSync(R"({"session":"00000000-0000-0001-0000-000000000002"})"),
+            "free: is missing");
+  EXPECT_EQ(WhyNotSync(R"({"session":"00000000-0000-0001-0000-000000000002",)"
+                       R"("free":{"cpus":-1,"memory":0}})"),
             "free.cpus: must be from 0 to 1000000");
 }
 
@@ -217,15 +218,16 @@ TEST(SyncJson, TooMuchOfSomethingIsRefused) {
   request.settlements.resize(limits::kSettlementsPerSync);
   EXPECT_TRUE(ParseSyncRequest(FormatSyncRequest(request)));
   request.settlements.resize(limits::kSettlementsPerSync + 1);
-  EXPECT_EQ(WhyNot(FormatSyncRequest(request)), "settlements: has more than 256 elements");
+  EXPECT_EQ(WhyNotSync(FormatSyncRequest(request)), "settlements: has more than 256 elements");
   request.settlements.resize(1);
   request.settlements[0].body.resize(limits::kReportBytes);
   EXPECT_TRUE(ParseSyncRequest(FormatSyncRequest(request)));
   request.settlements[0].body.resize(limits::kReportBytes + 1);
-  EXPECT_EQ(WhyNot(FormatSyncRequest(request)), "settlements[0].report: is more than 524288 bytes");
+  EXPECT_EQ(WhyNotSync(FormatSyncRequest(request)),
+            "settlements[0].report: is more than 524288 bytes");
   request.settlements.clear();
   request.known.resize(limits::kLeasesPerSession + 1);
-  EXPECT_EQ(WhyNot(FormatSyncRequest(request)), "leases: has more than 64 elements");
+  EXPECT_EQ(WhyNotSync(FormatSyncRequest(request)), "leases: has more than 64 elements");
 }
 
 TEST(SyncJson, AStatusLooksAsTheContractSays) {
@@ -251,17 +253,17 @@ TEST(SyncJson, TooManyJobsOrTroublesAreRefused) {
   const auto jobs = [&](std::size_t n) {
     return head + R"("status":{"jobs":[)" + many(R"({"job":1,"running":0})", n) + "]}}";
   };
-  EXPECT_EQ(WhyNot(jobs(limits::kJobsPerStatus)), "");
-  EXPECT_EQ(WhyNot(jobs(limits::kJobsPerStatus + 1)), "status.jobs: has more than 64 elements");
+  EXPECT_EQ(WhyNotSync(jobs(limits::kJobsPerStatus)), "");
+  EXPECT_EQ(WhyNotSync(jobs(limits::kJobsPerStatus + 1)), "status.jobs: has more than 64 elements");
   const auto troubles = [&](std::size_t n, std::size_t bytes) {
     return head + R"("troubles":[)" +
            many(R"({"job":1,"reason":")" + std::string(bytes, 'x') + "\"}", n) + "]}";
   };
-  EXPECT_EQ(WhyNot(troubles(limits::kTroublesPerSync, 500)), "");
-  EXPECT_EQ(WhyNot(troubles(limits::kTroublesPerSync + 1, 1)),
+  EXPECT_EQ(WhyNotSync(troubles(limits::kTroublesPerSync, 500)), "");
+  EXPECT_EQ(WhyNotSync(troubles(limits::kTroublesPerSync + 1, 1)),
             "troubles: has more than 16 elements");
-  EXPECT_EQ(WhyNot(troubles(1, 501)), "troubles[0].reason: is longer than 500 bytes");
-  EXPECT_EQ(WhyNot(troubles(1, 0)), "troubles[0].reason: must not be empty");
+  EXPECT_EQ(WhyNotSync(troubles(1, 501)), "troubles[0].reason: is longer than 500 bytes");
+  EXPECT_EQ(WhyNotSync(troubles(1, 0)), "troubles[0].reason: must not be empty");
 }
 
 // Or one strange message of an engine would cost the whole sync.
@@ -316,7 +318,7 @@ TEST(SyncJson, AnAgentOfBeforeIsUnderstood) {
 
 TEST(SyncJson, TheNewSetsAreNamedIfWrong) {
   for (const char* field : {"final", "memory", "begun"}) {
-    EXPECT_NE(WhyNot(Settling(field, "\"2048\"")).find("settlements[1]." + std::string(field)),
+    EXPECT_NE(WhyNotSync(Settling(field, "\"2048\"")).find("settlements[1]." + std::string(field)),
               std::string::npos);
   }
 }
@@ -336,10 +338,11 @@ TEST(SyncJson, WhatWasMeasuredIsReadWithinBounds) {
   ASSERT_TRUE(read);
   EXPECT_EQ(read->measured[0].squares, 4.25);
   EXPECT_EQ(read->measured[0].lost_ms, 17);
-  EXPECT_EQ(WhyNot(measured(R"(,"squares":-1)")), "measured[0].squares: is out of bounds");
-  EXPECT_EQ(WhyNot(measured(R"(,"squares":1e300)")), "measured[0].squares: is out of bounds");
-  EXPECT_EQ(WhyNot(measured(R"(,"squares":"4")")), "measured[0].squares: must be a number");
-  EXPECT_NE(WhyNot(measured(R"(,"lost_ms":-1)")).find("measured[0].lost_ms"), std::string::npos);
+  EXPECT_EQ(WhyNotSync(measured(R"(,"squares":-1)")), "measured[0].squares: is out of bounds");
+  EXPECT_EQ(WhyNotSync(measured(R"(,"squares":1e300)")), "measured[0].squares: is out of bounds");
+  EXPECT_EQ(WhyNotSync(measured(R"(,"squares":"4")")), "measured[0].squares: must be a number");
+  EXPECT_NE(WhyNotSync(measured(R"(,"lost_ms":-1)")).find("measured[0].lost_ms"),
+            std::string::npos);
 }
 
 TEST(SyncJson, WhatIsWantedBackIsSaidOnlyIfThereIsSome) {

@@ -8,7 +8,7 @@
 namespace tidemill {
 namespace {
 
-std::string WhyNot(const std::string& fields) {
+std::string WhyNotEnvironment(const std::string& fields) {
   const auto read = ParseEnvironment("{" + fields + "}");
   return read ? "" : read.error().reason;
 }
@@ -32,25 +32,25 @@ TEST(EnvironmentJson, MostMayBeLeftAway) {
 TEST(EnvironmentJson, WhatIsWrongIsNamed) {
   const std::string rest = R"(,"from":"requirements.txt")";
   for (const char* name : {"films:3", "Films", "a b", "films@x"}) {
-    EXPECT_EQ(WhyNot(R"("name":")" + std::string(name) + "\"" + rest),
+    EXPECT_EQ(WhyNotEnvironment(R"("name":")" + std::string(name) + "\"" + rest),
               "name: must be an image's name in small letters, without a tag: films");
   }
   const std::string name = R"("name":"films",)";
   EXPECT_EQ(
-      WhyNot(name + R"("from":"setup.py")"),
+      WhyNotEnvironment(name + R"("from":"setup.py")"),
       "from: must be environment.yml, requirements.txt, pyproject.toml, Pipfile or Dockerfile");
   for (const char* from : {"/requirements.txt", "../requirements.txt", "a/../requirements.txt",
                            "a b/requirements.txt", "requirements'.txt"}) {
-    EXPECT_EQ(WhyNot(name + "\"from\":\"" + from + "\""),
+    EXPECT_EQ(WhyNotEnvironment(name + "\"from\":\"" + from + "\""),
               "from: must be a file in this folder, of plain letters");
   }
-  EXPECT_EQ(WhyNot(R"("name":"films","python":3.11)" + rest),
+  EXPECT_EQ(WhyNotEnvironment(R"("name":"films","python":3.11)" + rest),
             "python: must be a version in quotes, such as \"3.11\"");
-  EXPECT_EQ(WhyNot(R"("name":"films","apt":["a b"])" + rest),
+  EXPECT_EQ(WhyNotEnvironment(R"("name":"films","apt":["a b"])" + rest),
             "apt: must be packages such as ffmpeg or ffmpeg=7:5.1");
-  EXPECT_EQ(WhyNot(R"("name":"films","base":"A B")" + rest),
+  EXPECT_EQ(WhyNotEnvironment(R"("name":"films","base":"A B")" + rest),
             "base: must be cpu, gpu, or the name of an image");
-  EXPECT_NE(WhyNot(R"("name":"films","pip":[])" + rest).find("pip"), std::string::npos);
+  EXPECT_NE(WhyNotEnvironment(R"("name":"films","pip":[])" + rest).find("pip"), std::string::npos);
 }
 
 TEST(CondaFileJson, PackagesOfBothKindsAreRead) {

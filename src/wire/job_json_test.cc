@@ -12,7 +12,7 @@
 namespace tidemill {
 namespace {
 
-std::string WhyNot(std::string_view body) {
+std::string WhyNotNewJob(std::string_view body) {
   const auto read = ParseNewJob(body);
   return read ? "" : read.error().reason;
 }
@@ -47,49 +47,49 @@ TEST(JobJson, WhatIsNotSaidHasADefault) {
 }
 
 TEST(JobJson, WhatIsWrongIsNamed) {
-  EXPECT_EQ(WhyNot(R"({"nam":"a","spec":{}})"),
+  EXPECT_EQ(WhyNotNewJob(R"({"nam":"a","spec":{}})"),
             "the body: unknown field 'nam'; did you mean 'name'?");
-  EXPECT_EQ(WhyNot(R"({"name":"a","x":1,"spec":{}})"),
+  EXPECT_EQ(WhyNotNewJob(R"({"name":"a","x":1,"spec":{}})"),
             "the body: unknown field 'x'; known are 'name' 'key' 'open' 'spec'");
-  EXPECT_EQ(WhyNot(R"({"name":"a"})"), "spec: is missing");
-  EXPECT_EQ(WhyNot(R"({"spec":{}})"), "name: is missing");
-  EXPECT_EQ(WhyNot(R"({"name":"a","spec":{"name":"b"}})"),
+  EXPECT_EQ(WhyNotNewJob(R"({"name":"a"})"), "spec: is missing");
+  EXPECT_EQ(WhyNotNewJob(R"({"spec":{}})"), "name: is missing");
+  EXPECT_EQ(WhyNotNewJob(R"({"name":"a","spec":{"name":"b"}})"),
             "spec.name: is another one than the request's own name");
-  EXPECT_EQ(WhyNot(R"({"name":"a b","spec":{}})"),
+  EXPECT_EQ(WhyNotNewJob(R"({"name":"a b","spec":{}})"),
             "name: must be letters, digits, '.', '_' and '-', and begin with a letter or digit");
-  EXPECT_EQ(WhyNot(R"({"name":"a","key":"","spec":{}})"),
+  EXPECT_EQ(WhyNotNewJob(R"({"name":"a","key":"","spec":{}})"),
             "key: must not be empty; leave it away to get a new job");
-  EXPECT_EQ(WhyNot(R"({"name":"a","open":1,"spec":{}})"),
+  EXPECT_EQ(WhyNotNewJob(R"({"name":"a","open":1,"spec":{}})"),
             "open: must be true or false, not a number");
-  EXPECT_EQ(WhyNot(WithSpec(R"({"retries":101})")), "spec.retries: must be from 0 to 100");
-  EXPECT_EQ(WhyNot(WithSpec(R"({"retries":1.5})")),
+  EXPECT_EQ(WhyNotNewJob(WithSpec(R"({"retries":101})")), "spec.retries: must be from 0 to 100");
+  EXPECT_EQ(WhyNotNewJob(WithSpec(R"({"retries":1.5})")),
             "spec.retries: must be an integer, not a fraction");
-  EXPECT_EQ(WhyNot(WithSpec(R"({"resources":{"memry":1}})")),
+  EXPECT_EQ(WhyNotNewJob(WithSpec(R"({"resources":{"memry":1}})")),
             "spec.resources: unknown field 'memry'; did you mean 'memory'?");
-  EXPECT_EQ(WhyNot(WithSpec(R"({"resources":{"memory":"4 gigs"}})")),
+  EXPECT_EQ(WhyNotNewJob(WithSpec(R"({"resources":{"memory":"4 gigs"}})")),
             "spec.resources.memory: must be a size such as \"4GiB\"");
-  EXPECT_EQ(WhyNot(WithSpec(R"({"resources":{"cpus":0}})")),
+  EXPECT_EQ(WhyNotNewJob(WithSpec(R"({"resources":{"cpus":0}})")),
             "spec.resources.cpus: must be from 0.001 to 1000000");
 }
 
 TEST(JobJson, TextThatIsNotOneClearValueIsRefused) {
-  EXPECT_NE(WhyNot("{"), "");
-  EXPECT_NE(WhyNot(""), "");
-  EXPECT_NE(WhyNot("{} {}"), "");
-  EXPECT_NE(WhyNot("{\"name\":\"\xff\"}"), "");
-  EXPECT_EQ(WhyNot(R"({"name":"a","name":"b"})"), "the field 'name' is there twice");
-  EXPECT_EQ(WhyNot(WithSpec(R"({"n":123456789012345678901234567890})")),
+  EXPECT_NE(WhyNotNewJob("{"), "");
+  EXPECT_NE(WhyNotNewJob(""), "");
+  EXPECT_NE(WhyNotNewJob("{} {}"), "");
+  EXPECT_NE(WhyNotNewJob("{\"name\":\"\xff\"}"), "");
+  EXPECT_EQ(WhyNotNewJob(R"({"name":"a","name":"b"})"), "the field 'name' is there twice");
+  EXPECT_EQ(WhyNotNewJob(WithSpec(R"({"n":123456789012345678901234567890})")),
             "an integer of over 64 bits");
-  EXPECT_NE(WhyNot(WithSpec(R"({"n":1e999})")), "");
+  EXPECT_NE(WhyNotNewJob(WithSpec(R"({"n":1e999})")), "");
   const auto nested = [](int depth) {
     return WithSpec(std::string("{\"a\":") + std::string(static_cast<std::size_t>(depth), '[') +
                     std::string(static_cast<std::size_t>(depth), ']') + "}");
   };
-  EXPECT_NE(WhyNot(nested(30)).find("unknown field 'a'"), std::string::npos);
-  EXPECT_EQ(WhyNot(nested(31)), "nested deeper than 32");
-  EXPECT_EQ(WhyNot(nested(500'000)), "nested deeper than 32");
+  EXPECT_NE(WhyNotNewJob(nested(30)).find("unknown field 'a'"), std::string::npos);
+  EXPECT_EQ(WhyNotNewJob(nested(31)), "nested deeper than 32");
+  EXPECT_EQ(WhyNotNewJob(nested(500'000)), "nested deeper than 32");
   const std::string large(limits::kSpecBytes, 'x');
-  EXPECT_EQ(WhyNot(WithSpec("{\"a\":\"" + large + "\"}")), "spec: is more than 65536 bytes");
+  EXPECT_EQ(WhyNotNewJob(WithSpec("{\"a\":\"" + large + "\"}")), "spec: is more than 65536 bytes");
 }
 
 TEST(JobJson, AJobLooksAsTheContractSays) {

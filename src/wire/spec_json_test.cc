@@ -16,7 +16,7 @@ using std::chrono::milliseconds;
 using std::chrono::minutes;
 using std::chrono::seconds;
 
-std::string WhyNot(std::string_view json) {
+std::string WhyNotSpec(std::string_view json) {
   const auto spec = ParseSpec(json);
   return spec ? "" : spec.error().reason;
 }
@@ -92,11 +92,11 @@ TEST(SpecJson, TheDocumentReadsAsItself) {
 }
 
 TEST(SpecJson, AnUnknownFieldIsNamedWithTheNearest) {
-  EXPECT_EQ(WhyNot(R"({"comand":[]})"),
+  EXPECT_EQ(WhyNotSpec(R"({"comand":[]})"),
             "the body: unknown field 'comand'; did you mean 'command'?");
-  EXPECT_EQ(WhyNot(R"({"resources":{"memry":1}})"),
+  EXPECT_EQ(WhyNotSpec(R"({"resources":{"memry":1}})"),
             "resources: unknown field 'memry'; did you mean 'memory'?");
-  EXPECT_EQ(WhyNot(R"({"zzzzzzzzzz":1})"),
+  EXPECT_EQ(WhyNotSpec(R"({"zzzzzzzzzz":1})"),
             "the body: unknown field 'zzzzzzzzzz'; known are 'name' 'image' 'image_login' "
             "'command' 'entrypoint' "
             "'env' 'secrets' 'params' 'labels' 'resources' 'timeout' 'grace' 'retries' 'retry' "
@@ -126,63 +126,69 @@ TEST(SpecJson, DataIsAUrlOrSeveralByName) {
 
 TEST(SpecJson, DataThatCannotBeIsRefused) {
   const std::string words = "may have {item}, {item.FIELD}, {index}, {job} and {params.NAME} only";
-  EXPECT_EQ(WhyNot(R"({"input":"s3://a/{attempt}"})"), "input: " + words);
-  EXPECT_EQ(WhyNot(R"({"output":{"x":"s3://a/{output}"}})"), "output.x: " + words);
-  EXPECT_EQ(WhyNot(R"({"input":"/data/{item}"})"),
+  EXPECT_EQ(WhyNotSpec(R"({"input":"s3://a/{attempt}"})"), "input: " + words);
+  EXPECT_EQ(WhyNotSpec(R"({"output":{"x":"s3://a/{output}"}})"), "output.x: " + words);
+  EXPECT_EQ(WhyNotSpec(R"({"input":"/data/{item}"})"),
             "input: must begin with s3://, gs:// or file:///, or be \"{item}\"");
   for (const char* url : {"{item}", "s3://{item}/a", "s3://bucket", "https://a/b", "a/b"}) {
-    EXPECT_EQ(WhyNot(std::string(R"({"output":")") + url + "\"}"),
+    EXPECT_EQ(WhyNotSpec(std::string(R"({"output":")") + url + "\"}"),
               "output: must begin with s3://BUCKET/, gs://BUCKET/ or file:///");
   }
-  EXPECT_EQ(WhyNot(R"({"output":"s3://bucket/"})"), "output: must name something in its bucket");
-  EXPECT_EQ(WhyNot(R"({"skip":"existing"})"), "skip: there is no 'output'");
-  EXPECT_EQ(WhyNot(R"({"command":["a","{input}"]})"),
+  EXPECT_EQ(WhyNotSpec(R"({"output":"s3://bucket/"})"),
+            "output: must name something in its bucket");
+  EXPECT_EQ(WhyNotSpec(R"({"skip":"existing"})"), "skip: there is no 'output'");
+  EXPECT_EQ(WhyNotSpec(R"({"command":["a","{input}"]})"),
             "command[1]: '{input}': the spec has no 'input'");
-  EXPECT_EQ(WhyNot(R"({"command":["{output}"],"output":{"x":"s3://a/b"}})"),
+  EXPECT_EQ(WhyNotSpec(R"({"command":["{output}"],"output":{"x":"s3://a/b"}})"),
             "command[0]: '{output}': the spec has no 'output' without a name");
 }
 
 TEST(SpecJson, CommandsAreListsOfStrings) {
-  EXPECT_EQ(WhyNot(R"({"command":"a \"b\""})"), R"(command: write a list: [sh, -c, "a \"b\""])");
-  EXPECT_EQ(WhyNot("{\"entrypoint\":\"" + std::string(61, 'x') + "\"}"),
+  EXPECT_EQ(WhyNotSpec(R"({"command":"a \"b\""})"),
+            R"(command: write a list: [sh, -c, "a \"b\""])");
+  EXPECT_EQ(WhyNotSpec("{\"entrypoint\":\"" + std::string(61, 'x') + "\"}"),
             R"(entrypoint: write a list: [sh, -c, "..."])");
-  EXPECT_EQ(WhyNot(R"({"command":["sleep",5]})"), "command[1]: must be a string: put it in quotes");
-  EXPECT_EQ(WhyNot(R"({"command":["a",["b"]]})"), "command[1]: must be a string");
-  EXPECT_EQ(WhyNot(R"({"command":{}})"), "command: must be an array, not an object");
-  EXPECT_EQ(WhyNot(R"({"command":["a\u0000"]})"), "command[0]: must not have a NUL");
-  EXPECT_EQ(WhyNot(R"({"command":[]})"),
+  EXPECT_EQ(WhyNotSpec(R"({"command":["sleep",5]})"),
+            "command[1]: must be a string: put it in quotes");
+  EXPECT_EQ(WhyNotSpec(R"({"command":["a",["b"]]})"), "command[1]: must be a string");
+  EXPECT_EQ(WhyNotSpec(R"({"command":{}})"), "command: must be an array, not an object");
+  EXPECT_EQ(WhyNotSpec(R"({"command":["a\u0000"]})"), "command[0]: must not have a NUL");
+  EXPECT_EQ(WhyNotSpec(R"({"command":[]})"),
             "command: must not be empty; leave it away to run the image's own");
-  EXPECT_EQ(WhyNot(R"({"entrypoint":[]})"), "entrypoint: is empty, so there must be a command");
-  EXPECT_EQ(WhyNot(R"({"entrypoint":[],"command":["a"]})"), "");
+  EXPECT_EQ(WhyNotSpec(R"({"entrypoint":[]})"), "entrypoint: is empty, so there must be a command");
+  EXPECT_EQ(WhyNotSpec(R"({"entrypoint":[],"command":["a"]})"), "");
   std::string many = "{\"command\":[\"\"";
   for (int i = 1; i < 1024; ++i) many += ",\"\"";
-  EXPECT_EQ(WhyNot(many + "]}"), "");
-  EXPECT_EQ(WhyNot(many + ",\"\"]}"), "command: has more than 1024 elements");
+  EXPECT_EQ(WhyNotSpec(many + "]}"), "");
+  EXPECT_EQ(WhyNotSpec(many + ",\"\"]}"), "command: has more than 1024 elements");
 }
 
 TEST(SpecJson, NamesAndTheirTextsAreBounded) {
-  EXPECT_EQ(WhyNot(R"({"env":{"A B":"x"}})"),
+  EXPECT_EQ(WhyNotSpec(R"({"env":{"A B":"x"}})"),
             "env: \"A B\" is no name here; they are letters, digits and '_', not beginning with a "
             "digit, at most 64 bytes");
   for (const char* name : {"", "1A", "A-B", "A=", "\xc3\xbc"}) {
-    EXPECT_NE(WhyNot("{\"env\":{\"" + std::string(name) + "\":\"x\"}}"), "") << name;
+    EXPECT_NE(WhyNotSpec("{\"env\":{\"" + std::string(name) + "\":\"x\"}}"), "") << name;
   }
-  EXPECT_EQ(WhyNot(R"({"env":{"Z":"","TIDEMILL_ITEM":"x"}})"),
+  EXPECT_EQ(WhyNotSpec(R"({"env":{"Z":"","TIDEMILL_ITEM":"x"}})"),
             "env.TIDEMILL_ITEM: names with TIDEMILL_ are set by tidemill itself");
-  EXPECT_EQ(WhyNot(R"({"env":{"TIDEMILLX":"x"}})"), "");
-  EXPECT_EQ(WhyNot(R"({"env":{"A":null}})"), "env.A: must be a string, a number, true or false");
-  EXPECT_EQ(WhyNot(R"({"env":{"A":"\u0000"}})"), "env.A: must not have a NUL");
-  EXPECT_EQ(WhyNot(R"({"env":["A=1"]})"), "env: must be an object, not an array");
-  EXPECT_EQ(WhyNot(R"({"params":{"a.b":1}})"),
+  EXPECT_EQ(WhyNotSpec(R"({"env":{"TIDEMILLX":"x"}})"), "");
+  EXPECT_EQ(WhyNotSpec(R"({"env":{"A":null}})"),
+            "env.A: must be a string, a number, true or false");
+  EXPECT_EQ(WhyNotSpec(R"({"env":{"A":"\u0000"}})"), "env.A: must not have a NUL");
+  EXPECT_EQ(WhyNotSpec(R"({"env":["A=1"]})"), "env: must be an object, not an array");
+  EXPECT_EQ(WhyNotSpec(R"({"params":{"a.b":1}})"),
             "params: \"a.b\" is no name here; they are letters, digits, '_' and '-', at most 64 "
             "bytes");
   std::string many = "{\"env\":{\"A\":1";
   for (int i = 1; i < 256; ++i) many += ",\"A" + std::to_string(i) + "\":1";
-  EXPECT_EQ(WhyNot(many + "}}"), "");
-  EXPECT_EQ(WhyNot(many + ",\"B\":1}}"), "env: has more than 256 names");
+  EXPECT_EQ(WhyNotSpec(many + "}}"), "");
+  EXPECT_EQ(WhyNotSpec(many + ",\"B\":1}}"), "env: has more than 256 names");
 }
 
-std::string WhyNoSecrets(const std::string& list) { return WhyNot("{\"secrets\":" + list + "}"); }
+std::string WhyNoSecrets(const std::string& list) {
+  return WhyNotSpec("{\"secrets\":" + list + "}");
+}
 
 TEST(SpecJson, SecretsAreVariablesOrFiles) {
   EXPECT_EQ(WhyNoSecrets("[]"), "");
@@ -224,7 +230,7 @@ TEST(SpecJson, NoTwoSecretsTakeTheSamePlace) {
   EXPECT_EQ(WhyNoSecrets(R"([{"name":"a","file":"x"},{"name":"b","file":"x"}])"),
             "secrets[1]: another secret has the file 'x' already; give this one another");
   EXPECT_EQ(WhyNoSecrets(R"([{"name":"a","file":"A"},{"name":"a","env":"A"}])"), "");
-  EXPECT_EQ(WhyNot(R"({"env":{"A":1},"secrets":["A"]})"),
+  EXPECT_EQ(WhyNotSpec(R"({"env":{"A":1},"secrets":["A"]})"),
             "secrets[0]: the variable 'A' is set by 'env' too; remove one of the two");
   EXPECT_EQ(WhyNoSecrets(R"([{"name":"a","env":"TIDEMILL_ITEM"}])"),
             "secrets[0]: names with TIDEMILL_ are set by tidemill itself; choose another 'env'");
@@ -235,26 +241,27 @@ TEST(SpecJson, NoTwoSecretsTakeTheSamePlace) {
 }
 
 TEST(SpecJson, OtherFieldsAreBounded) {
-  EXPECT_EQ(WhyNot(R"({"image":""})"), "image: must not be empty");
-  EXPECT_EQ(WhyNot("{\"image\":\"" + std::string(513, 'x') + "\"}"),
+  EXPECT_EQ(WhyNotSpec(R"({"image":""})"), "image: must not be empty");
+  EXPECT_EQ(WhyNotSpec("{\"image\":\"" + std::string(513, 'x') + "\"}"),
             "image: is longer than 512 bytes");
-  EXPECT_EQ(WhyNot(R"({"image":"a","image_login":"my login"})"),
+  EXPECT_EQ(WhyNotSpec(R"({"image":"a","image_login":"my login"})"),
             "image_login: must be letters, digits, '.', '_' and '-', at most 64, and begin with a "
             "letter or digit");
-  EXPECT_EQ(WhyNot(R"({"image_login":"a"})"),
+  EXPECT_EQ(WhyNotSpec(R"({"image_login":"a"})"),
             "image_login: there is no 'image' that it could be for");
-  EXPECT_EQ(WhyNot(R"({"name":"a b"})"),
+  EXPECT_EQ(WhyNotSpec(R"({"name":"a b"})"),
             "name: must be letters, digits, '.', '_' and '-', and begin with a letter or digit");
-  EXPECT_EQ(WhyNot(R"({"resources":{"shm":"64M"}})"),
+  EXPECT_EQ(WhyNotSpec(R"({"resources":{"shm":"64M"}})"),
             "resources.shm: must be a size such as \"4GiB\"");
-  EXPECT_EQ(WhyNot(R"({"resources":{"disk":-1}})"),
+  EXPECT_EQ(WhyNotSpec(R"({"resources":{"disk":-1}})"),
             "resources.disk: must be from 0 to 1152921504606846976");
-  EXPECT_EQ(WhyNot(R"({"resources":{"cpus":0.0001}})"),
+  EXPECT_EQ(WhyNotSpec(R"({"resources":{"cpus":0.0001}})"),
             "resources.cpus: must be from 0.001 to 1000000");
-  EXPECT_EQ(WhyNot(R"({"retries":101})"), "retries: must be from 0 to 100");
-  EXPECT_EQ(WhyNot(R"({"mode":"fork"})"), "mode: must be \"process\", \"container\" or \"loop\"");
-  EXPECT_EQ(WhyNot("[]"), "the body: must be an object, not an array");
-  EXPECT_EQ(WhyNot("{\"x\":\"" + std::string(limits::kSpecBytes, 'x') + "\"}"),
+  EXPECT_EQ(WhyNotSpec(R"({"retries":101})"), "retries: must be from 0 to 100");
+  EXPECT_EQ(WhyNotSpec(R"({"mode":"fork"})"),
+            "mode: must be \"process\", \"container\" or \"loop\"");
+  EXPECT_EQ(WhyNotSpec("[]"), "the body: must be an object, not an array");
+  EXPECT_EQ(WhyNotSpec("{\"x\":\"" + std::string(limits::kSpecBytes, 'x') + "\"}"),
             "the body: is more than 65536 bytes");
 }
 
@@ -262,9 +269,9 @@ TEST(SpecJson, CodeIsAFolderOrABlob) {
   EXPECT_EQ(ParseSpec(R"({"code":"./src"})")->run.code, "./src");
   EXPECT_EQ(ParseSpec(R"({"workdir":"."})")->run.code, ".");
   EXPECT_EQ(ParseSpec("{}")->run.code, "");
-  EXPECT_EQ(WhyNot(R"({"code":"a","workdir":"b"})"),
+  EXPECT_EQ(WhyNotSpec(R"({"code":"a","workdir":"b"})"),
             "workdir: means the same as code; only one of them can be there");
-  EXPECT_EQ(WhyNot(R"({"code":""})"), "code: must not be empty");
+  EXPECT_EQ(WhyNotSpec(R"({"code":""})"), "code: must not be empty");
   // In a job that is made it is a blob.
   const std::string blob = "blob:" + std::string(64, 'a');
   EXPECT_TRUE(ParseNewJob("{\"name\":\"a\",\"spec\":{\"code\":\"" + blob + "\"}}"));
@@ -280,10 +287,10 @@ TEST(SpecJson, PathsAreMappedToUrlsOrPaths) {
   const auto spec = ParseSpec(R"({"paths":{"/mnt/nas":"s3://bucket/","/data":"/mnt/data"}})");
   ASSERT_TRUE(spec);
   EXPECT_EQ(spec->paths.at("/mnt/nas"), "s3://bucket/");
-  EXPECT_EQ(WhyNot(R"({"paths":{"/a":"bucket"}})"),
+  EXPECT_EQ(WhyNotSpec(R"({"paths":{"/a":"bucket"}})"),
             "paths./a: must be a URL, such as s3://bucket/, or an absolute path");
-  EXPECT_EQ(WhyNot(R"({"paths":{"/a":1}})"), "paths./a: must be a string");
-  EXPECT_EQ(WhyNot(R"({"paths":[]})"), "paths: must be an object, not an array");
+  EXPECT_EQ(WhyNotSpec(R"({"paths":{"/a":1}})"), "paths./a: must be a string");
+  EXPECT_EQ(WhyNotSpec(R"({"paths":[]})"), "paths: must be an object, not an array");
 }
 
 TEST(SpecJson, TimesAreTextOrSeconds) {
@@ -298,53 +305,53 @@ TEST(SpecJson, TimesAreTextOrSeconds) {
   constexpr std::string_view kRange =
       "timeout: must be from 1 ms to 366 days; leave it away for none";
   for (const char* text : {"0", "-1", "\"0s\"", "1e300", "-1e300", "0.0001"}) {
-    EXPECT_EQ(WhyNot("{\"timeout\":" + std::string(text) + "}"), kRange) << text;
+    EXPECT_EQ(WhyNotSpec("{\"timeout\":" + std::string(text) + "}"), kRange) << text;
   }
   for (const char* text : {"\"90\"", "true", "null", "\"\"", "\"soon\"", "[]"}) {
-    EXPECT_EQ(WhyNot("{\"timeout\":" + std::string(text) + "}"),
+    EXPECT_EQ(WhyNotSpec("{\"timeout\":" + std::string(text) + "}"),
               "timeout: must be a time such as \"30m\", \"1h30m\" or \"500ms\", or a number of "
               "seconds")
         << text;
   }
-  EXPECT_EQ(WhyNot(R"({"grace":0})"), "");
-  EXPECT_EQ(WhyNot(R"({"grace":"61m"})"), "grace: must be from 0 to 1 hour");
+  EXPECT_EQ(WhyNotSpec(R"({"grace":0})"), "");
+  EXPECT_EQ(WhyNotSpec(R"({"grace":"61m"})"), "grace: must be from 0 to 1 hour");
 }
 
 TEST(SpecJson, TemplatesMustStandForSomething) {
-  EXPECT_EQ(WhyNot(R"({"command":["a","{itme}"]})"),
+  EXPECT_EQ(WhyNotSpec(R"({"command":["a","{itme}"]})"),
             "command[1]: unknown template '{itme}'; did you mean 'item'? (for just these letters, "
             "write '{{itme}}')");
-  EXPECT_EQ(WhyNot(R"({"command":["awk","{print}"]})"),
+  EXPECT_EQ(WhyNotSpec(R"({"command":["awk","{print}"]})"),
             "command[1]: unknown template '{print}'; known are 'item' 'index' 'count' 'job' "
             "'attempt' 'params' 'input' 'output' (for just these letters, write '{{print}}')");
-  EXPECT_EQ(WhyNot(R"({"entrypoint":["{index.x}"]})"),
+  EXPECT_EQ(WhyNotSpec(R"({"entrypoint":["{index.x}"]})"),
             "entrypoint[0]: unknown template '{index.x}'; 'index' has no fields");
-  EXPECT_EQ(WhyNot(R"({"env":{"A":"{params}"}})"),
+  EXPECT_EQ(WhyNotSpec(R"({"env":{"A":"{params}"}})"),
             "env.A: unknown template '{params}'; write '{params.NAME}'");
-  EXPECT_EQ(WhyNot(R"({"env":{"A":"{params.qualty}"},"params":{"quality":1}})"),
+  EXPECT_EQ(WhyNotSpec(R"({"env":{"A":"{params.qualty}"},"params":{"quality":1}})"),
             "env.A: '{params.qualty}': unknown param 'qualty'; did you mean 'quality'?");
-  EXPECT_EQ(WhyNot(R"({"env":{"A":"{params.q}"}})"),
+  EXPECT_EQ(WhyNotSpec(R"({"env":{"A":"{params.q}"}})"),
             "env.A: '{params.q}': unknown param 'q'; there is none here");
-  EXPECT_EQ(WhyNot(R"({"command":["{item.any.field}","{{print}}","{print $1}","${x}"]})"), "");
+  EXPECT_EQ(WhyNotSpec(R"({"command":["{item.any.field}","{{print}}","{print $1}","${x}"]})"), "");
 }
 
 TEST(SpecJson, ALoopProgramIsNotToldOfOneItem) {
   constexpr std::string_view kWhy =
       ": a loop program gets its items from $TIDEMILL_URL, not from templates";
   const auto why = [](const std::string& rest) {
-    return WhyNot(R"({"mode":"loop",)" + rest + "}");
+    return WhyNotSpec(R"({"mode":"loop",)" + rest + "}");
   };
   EXPECT_EQ(why(R"("command":["a","{item}"])"), "command[1]" + std::string(kWhy));
   EXPECT_EQ(why(R"("entrypoint":["{item.stem}"])"), "entrypoint[0]" + std::string(kWhy));
   EXPECT_EQ(why(R"("env":{"A":"{index}"})"), "env.A" + std::string(kWhy));
   EXPECT_EQ(why(R"("env":{"A":"{attempt}"})"), "env.A" + std::string(kWhy));
   EXPECT_EQ(why(R"("command":["{job}","{count}","{params.q}","{{item}}"],"params":{"q":1})"), "");
-  EXPECT_EQ(WhyNot(R"({"mode":"container","command":["{item}"]})"), "");
+  EXPECT_EQ(WhyNotSpec(R"({"mode":"container","command":["{item}"]})"), "");
 }
 
 TEST(SpecFault, SaysWhereAndWhat) {
   const auto show = [](std::string_view json) {
-    const SpecFault fault = FaultOf(WhyNot(json));
+    const SpecFault fault = FaultOf(WhyNotSpec(json));
     return fault.path + " | " + fault.text;
   };
   EXPECT_EQ(show(R"({"resources":{"memry":1}})"),

@@ -8,7 +8,7 @@
 namespace tidemill {
 namespace {
 
-std::string WhyNot(const std::string& spec) {
+std::string WhyNotKept(const std::string& spec) {
   const auto parsed = ParseSpec(spec);
   return parsed ? "it was taken" : parsed.error().reason;
 }
@@ -24,26 +24,27 @@ TEST(SpecKeeps, ACacheHasNamesAndUrls) {
 }
 
 TEST(SpecKeeps, ACacheThatCannotBeIsRefused) {
-  EXPECT_EQ(WhyNot(R"({"cache":{}})"), "cache: must have 1 to 16 names");
-  EXPECT_EQ(WhyNot(R"({"cache":"s3://a/b"})"), "cache: must be an object, not a string");
-  EXPECT_EQ(WhyNot(R"({"cache":{"a":7}})"),
+  EXPECT_EQ(WhyNotKept(R"({"cache":{}})"), "cache: must have 1 to 16 names");
+  EXPECT_EQ(WhyNotKept(R"({"cache":"s3://a/b"})"), "cache: must be an object, not a string");
+  EXPECT_EQ(WhyNotKept(R"({"cache":{"a":7}})"),
             "cache.a: must be a URL such as \"s3://bucket/model.bin\"");
-  EXPECT_EQ(WhyNot(R"({"cache":{"a":"/data"}})"),
+  EXPECT_EQ(WhyNotKept(R"({"cache":{"a":"/data"}})"),
             "cache.a: must begin with s3://, gs:// or file:///");
-  EXPECT_EQ(WhyNot(R"({"cache":{"a":"s3://a/{item}"}})"),
+  EXPECT_EQ(WhyNotKept(R"({"cache":{"a":"s3://a/{item}"}})"),
             "cache.a: is the same for all items: it has no templates");
-  EXPECT_EQ(WhyNot(R"({"cache":{"a":"s3://a"}})"), "cache.a: must name something in its bucket");
+  EXPECT_EQ(WhyNotKept(R"({"cache":{"a":"s3://a"}})"),
+            "cache.a: must name something in its bucket");
   for (const char* name : {"", ".", "..", "a/b", "-a", "\\u0000"}) {
-    EXPECT_NE(
-        WhyNot(std::string(R"({"cache":{")") + name + R"(":"s3://a/b"}})").find("is no name here"),
-        std::string::npos)
+    EXPECT_NE(WhyNotKept(std::string(R"({"cache":{")") + name + R"(":"s3://a/b"}})")
+                  .find("is no name here"),
+              std::string::npos)
         << name;
   }
   std::string many;
   for (int i = 0; i < 17; ++i) {
     many += std::string(i == 0 ? "" : ",") + "\"a" + std::to_string(i) + "\":\"s3://a/b\"";
   }
-  EXPECT_EQ(WhyNot("{\"cache\":{" + many + "}}"), "cache: must have 1 to 16 names");
+  EXPECT_EQ(WhyNotKept("{\"cache\":{" + many + "}}"), "cache: must have 1 to 16 names");
 }
 
 TEST(SpecKeeps, ACheckpointIsSavedEverySoOften) {
@@ -57,10 +58,10 @@ TEST(SpecKeeps, ACheckpointIsSavedEverySoOften) {
   EXPECT_EQ(every("{}"), milliseconds(300'000));
   EXPECT_EQ(every(R"({"every":"1s"})"), milliseconds(1000));
   EXPECT_EQ(every(R"({"every":90})"), milliseconds(90'000));
-  EXPECT_EQ(WhyNot(R"({"checkpoint":{"every":"500ms"}})"),
+  EXPECT_EQ(WhyNotKept(R"({"checkpoint":{"every":"500ms"}})"),
             "checkpoint.every: must be from 1 s to 1 day");
-  EXPECT_EQ(WhyNot(R"({"checkpoint":"5m"})"), "checkpoint: must be true, false or {every: 5m}");
-  EXPECT_EQ(WhyNot(R"({"checkpoint":true,"mode":"loop"})"),
+  EXPECT_EQ(WhyNotKept(R"({"checkpoint":"5m"})"), "checkpoint: must be true, false or {every: 5m}");
+  EXPECT_EQ(WhyNotKept(R"({"checkpoint":true,"mode":"loop"})"),
             "checkpoint: a loop program has none: its items share one process");
 }
 

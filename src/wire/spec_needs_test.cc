@@ -6,7 +6,7 @@
 namespace tidemill {
 namespace {
 
-std::string WhyNot(const std::string& field) {
+std::string WhyNotField(const std::string& field) {
   const auto spec = ParseSpec("{" + field + "}");
   return spec ? "" : spec.error().reason;
 }
@@ -17,7 +17,9 @@ JobSpec JobOf(const std::string& field) {
   return spec ? spec->job : JobSpec();
 }
 
-std::string WhyNotNeeds(const std::string& fields) { return WhyNot("\"resources\":" + fields); }
+std::string WhyNotNeeds(const std::string& fields) {
+  return WhyNotField("\"resources\":" + fields);
+}
 
 TEST(SpecNeeds, AWordTakesAWholeMachine) {
   const Resources whole{0, 0, {{"machine", 1}}};
@@ -34,11 +36,11 @@ TEST(SpecNeeds, MemoryIsOneSizeOrAStartAndAnEnd) {
   const JobSpec grows = JobOf(R"("resources":{"memory":{"start":"1KiB","max":4096}})");
   EXPECT_EQ(grows.resources.memory_bytes, 1024);
   EXPECT_EQ(grows.memory_max, 4096);
-  constexpr std::string_view kBoth =
+  constexpr std::string_view kNeedsBoth =
       "resources.memory: write both, as in {start: 2GiB, max: 16GiB}, or one size";
-  EXPECT_EQ(WhyNotNeeds(R"({"memory":{"start":"2GiB"}})"), kBoth);
-  EXPECT_EQ(WhyNotNeeds(R"({"memory":{"max":"2GiB"}})"), kBoth);
-  EXPECT_EQ(WhyNotNeeds(R"({"memory":{"start":0,"max":"2GiB"}})"), kBoth);
+  EXPECT_EQ(WhyNotNeeds(R"({"memory":{"start":"2GiB"}})"), kNeedsBoth);
+  EXPECT_EQ(WhyNotNeeds(R"({"memory":{"max":"2GiB"}})"), kNeedsBoth);
+  EXPECT_EQ(WhyNotNeeds(R"({"memory":{"start":0,"max":"2GiB"}})"), kNeedsBoth);
   EXPECT_EQ(WhyNotNeeds(R"({"memory":{"start":"4GiB","max":"2GiB"}})"),
             "resources.memory.max: must not be less than 'start'");
   EXPECT_EQ(WhyNotNeeds(R"({"memory":{"start":"4GiB","most":"8GiB"}})"),
@@ -109,15 +111,15 @@ TEST(SpecNeeds, AllDevicesComeWithTheMachine) {
 }
 
 TEST(SpecNeeds, RetryRulesAreExitCodes) {
-  EXPECT_EQ(WhyNot(R"("retry":3)"), "retry: for how often, write 'retries'");
-  EXPECT_EQ(WhyNot(R"("retry":{"on":[0]})"), "retry.on[0]: must be from 1 to 255");
-  EXPECT_EQ(WhyNot(R"("retry":{"on":[]})"),
+  EXPECT_EQ(WhyNotField(R"("retry":3)"), "retry: for how often, write 'retries'");
+  EXPECT_EQ(WhyNotField(R"("retry":{"on":[0]})"), "retry.on[0]: must be from 1 to 255");
+  EXPECT_EQ(WhyNotField(R"("retry":{"on":[]})"),
             "retry.on: must not be empty; leave it away for no such rule");
-  EXPECT_EQ(WhyNot(R"("retry":{"on":[1,7],"never":[2,7]})"),
+  EXPECT_EQ(WhyNotField(R"("retry":{"on":[1,7],"never":[2,7]})"),
             "retry.never: the exit code 7 stands in 'on' too; remove one");
-  EXPECT_EQ(WhyNot(R"("retry":{"on":75})"), "retry.on: must be an array, not a number");
-  EXPECT_EQ(WhyNot(R"("retry":{"wait":"6m"})"), "retry.wait: must be from 0 to 5 minutes");
-  EXPECT_EQ(WhyNot(R"("retry":{"delay":1})"),
+  EXPECT_EQ(WhyNotField(R"("retry":{"on":75})"), "retry.on: must be an array, not a number");
+  EXPECT_EQ(WhyNotField(R"("retry":{"wait":"6m"})"), "retry.wait: must be from 0 to 5 minutes");
+  EXPECT_EQ(WhyNotField(R"("retry":{"delay":1})"),
             "retry: unknown field 'delay'; known are 'on' 'never' 'wait'");
   EXPECT_EQ(JobOf(R"("retry":{"wait":0})").retry_wait, std::chrono::milliseconds(0));
 }
@@ -126,9 +128,9 @@ TEST(SpecNeeds, TheCanaryCanBeTurnedOff) {
   EXPECT_EQ(JobOf(R"("canary":0)").canary, 0);
   EXPECT_EQ(JobOf(R"("canary":false)").canary, 0);
   EXPECT_EQ(JobOf(R"("canary":3)").canary, 3);
-  EXPECT_EQ(WhyNot(R"("canary":true)"),
+  EXPECT_EQ(WhyNotField(R"("canary":true)"),
             "canary: write how many attempts, such as 20; false for none");
-  EXPECT_EQ(WhyNot(R"("canary":-1)"), "canary: must be from 0 to 2048");
+  EXPECT_EQ(WhyNotField(R"("canary":-1)"), "canary: must be from 0 to 2048");
 }
 
 }  // namespace

@@ -19,8 +19,7 @@
 namespace tidemill {
 namespace {
 
-constexpr std::int64_t kGiB = std::int64_t{1} << 30;
-const std::string kProject{kDefaultProject};
+const std::string kPlanProject{kDefaultProject};
 
 // Remembers what it was last asked to make.
 class HeardStore : public MemoryStore {
@@ -37,7 +36,7 @@ class PlanRoutesTest : public ::testing::Test {
  protected:
   PlanRoutesTest() {
     Become(Role::kAdmin, "anna");
-    EXPECT_TRUE(store_.PutPool({kProject, "spot", {}}));
+    EXPECT_TRUE(store_.PutPool({kPlanProject, "spot", {}}));
   }
 
   void Become(Role role, const std::string& name) {
@@ -45,7 +44,7 @@ class PlanRoutesTest : public ::testing::Test {
     token.id = random_.NewId<TokenId>();
     token.secret = MakeToken(kApiPrefix, random_);
     token.name = name;
-    token.project = kProject;
+    token.project = kPlanProject;
     token.role = role;
     token.life = std::chrono::hours(1000);
     EXPECT_TRUE(store_.CreateToken(token));
@@ -88,7 +87,7 @@ class PlanRoutesTest : public ::testing::Test {
     PlanPool pool;
     pool.name = "spot";
     pool.provider = "local";
-    pool.shape = {4000, 16 * kGiB};
+    pool.shape = {4000, 16 * kOneGiB};
     pool.price = pool.on_demand = {1'000'000};
     pool.max = 10;
     world.pools = {pool};
@@ -96,7 +95,7 @@ class PlanRoutesTest : public ::testing::Test {
     one.id = {job};
     one.name = "render-" + std::to_string(job);
     one.queue = kDefaultQueue;
-    one.need = {1000, kGiB};
+    one.need = {1000, kOneGiB};
     one.waiting = 5;
     one.leased = 4;
     one.times = ItemTimes{100, std::chrono::seconds(60), std::chrono::seconds(6)};
@@ -117,7 +116,7 @@ class PlanRoutesTest : public ::testing::Test {
     machine.session = {};
     machine.leases.clear();
     world.machines.push_back(machine);
-    plans_.snapshots = {TimePoint(std::chrono::hours(5)), {{kProject, world}}};
+    plans_.snapshots = {TimePoint(std::chrono::hours(5)), {{kPlanProject, world}}};
   }
 
   SeededRandom random_{1};
@@ -233,8 +232,8 @@ TEST_F(PlanRoutesTest, AProjectsCostsAreByJobTheDearestFirst) {
   plans_.money = {{{1}, {{Account::kJob, {1}, std::chrono::seconds(1), {1'000'000}}}},
                   {{2}, {{Account::kJob, {2}, std::chrono::seconds(2), {2'000'000}}}},
                   {{3}, {{Account::kJob, {3}, std::chrono::seconds(2), {9'000'000}}}}};
-  plans_.overhead[kProject] = {{Account::kIdle, {}, std::chrono::seconds(3), {300'000}},
-                               {Account::kBoot, {}, std::chrono::seconds(4), {200'000}}};
+  plans_.overhead[kPlanProject] = {{Account::kIdle, {}, std::chrono::seconds(3), {300'000}},
+                                   {Account::kBoot, {}, std::chrono::seconds(4), {200'000}}};
   EXPECT_EQ(Get("/v1/costs").body,
             R"({"total":3.5,"spent":3,"lost":0,"idle":0.3,"boot":0.2,"idle_seconds":3,)"
             R"("boot_seconds":4,"jobs":[{"job":"render-2","spent":2,"lost":0,)"
@@ -264,7 +263,7 @@ TEST_F(PlanRoutesTest, AnOperatorForgivesAPool) {
   EXPECT_TRUE(plans_.forgiven.empty());
   EXPECT_EQ(Call("POST", "/v1/pools/spot/forgive").status, 204);
   ASSERT_EQ(plans_.forgiven.size(), 1U);
-  EXPECT_EQ(plans_.forgiven[0], std::pair(kProject, std::string("spot")));
+  EXPECT_EQ(plans_.forgiven[0], std::pair(kPlanProject, std::string("spot")));
 }
 
 TEST_F(PlanRoutesTest, ViewersReadAndDoNotForgive) {
@@ -313,7 +312,7 @@ TEST_F(PlanRoutesTest, AJobIsItsCallers) {
 }
 
 TEST_F(PlanRoutesTest, AQueueMustBeThere) {
-  ASSERT_TRUE(store_.PutQueue(kProject, {.name = "night", .pools = {}, .limits = {}}));
+  ASSERT_TRUE(store_.PutQueue(kPlanProject, {.name = "night", .pools = {}, .limits = {}}));
   const auto submit = [&](const std::string& queue) {
     return Call("POST", "/v1/jobs", R"({"name":"a","spec":{"queue":")" + queue + "\"}}");
   };

@@ -18,7 +18,7 @@
 namespace tidemill {
 namespace {
 
-const std::string kProject{kDefaultProject};
+const std::string kProofProject{kDefaultProject};
 constexpr char kMachines[] = R"({"provider":"local","shape":{"cpus":1,"memory":"1GiB"},"max":3})";
 
 // Remembers which pools were taken away.
@@ -57,11 +57,11 @@ class ProofRoutesTest : public ::testing::Test {
     NewToken admin;
     admin.id = {1, 1};
     admin.secret = admin_;
-    admin.project = kProject;
+    admin.project = kProofProject;
     admin.role = Role::kAdmin;
     admin.life = std::chrono::hours(1000);
     EXPECT_TRUE(store_.CreateToken(admin));
-    EXPECT_TRUE(store_.PutPool({kProject, "spot", {}}));
+    EXPECT_TRUE(store_.PutPool({kProofProject, "spot", {}}));
     NewToken join = admin;
     join.id = {1, 2};
     join.kind = TokenKind::kJoin;
@@ -94,7 +94,7 @@ class ProofRoutesTest : public ::testing::Test {
                        R"("machine":"m","machine_key":"k","resources":{"cpus":1,"memory":1})";
     if (!document.empty()) {
       body += R"(,"proof":{"provider":"aws","document":")" + document +
-              R"(","signature":"s"},"project":")" + kProject + R"(","pool":"spot")";
+              R"(","signature":"s"},"project":")" + kProofProject + R"(","pool":"spot")";
     }
     return body + "}";
   }
@@ -129,8 +129,9 @@ TEST_F(ProofRoutesTest, AMachineThatIsKnownJoinsByItsProof) {
   EXPECT_EQ(Prove("").status, 401);
   EXPECT_EQ(Prove("bad").status, 401);
   EXPECT_EQ(Prove("good").status, 503);  // nobody has shown it yet
-  ASSERT_TRUE(store_.OrderMachines(kProject, "spot", 0, 1, {}));
-  ASSERT_TRUE(store_.SeeMachines({{{kProject, "spot", 0}, TimePoint(Duration(1)), {}, "i-a"}}));
+  ASSERT_TRUE(store_.OrderMachines(kProofProject, "spot", 0, 1, {}));
+  ASSERT_TRUE(
+      store_.SeeMachines({{{kProofProject, "spot", 0}, TimePoint(Duration(1)), {}, "i-a"}}));
   const HttpResponse joined = Prove("good");
   EXPECT_EQ(joined.status, 200) << joined.body;
   EXPECT_NE(joined.body.find(R"("machine":"spot-0")"), std::string::npos) << joined.body;
@@ -158,10 +159,10 @@ TEST_F(ProofRoutesTest, SettingsThatTheProviderRefusesAreNotKept) {
   HttpResponse answer = Set();
   EXPECT_EQ(answer.status, 400);
   EXPECT_NE(answer.body.find("options.image: say which"), std::string::npos) << answer.body;
-  EXPECT_EQ(store_.FindPoolSettings(kProject, "spot")->machines.provider, "");
+  EXPECT_EQ(store_.FindPoolSettings(kProofProject, "spot")->machines.provider, "");
   provider_.play().error.reset();
   EXPECT_EQ(Set().status, 200);
-  EXPECT_EQ(store_.FindPoolSettings(kProject, "spot")->machines.provider, "local");
+  EXPECT_EQ(store_.FindPoolSettings(kProofProject, "spot")->machines.provider, "local");
 }
 
 // To be told to sign in would lead nowhere.
@@ -184,7 +185,7 @@ TEST_F(ProofRoutesTest, WithAPoolGoesWhatItsMachinesCameFrom) {
   EXPECT_TRUE(provider_.removed.empty());
   EXPECT_EQ(Call("DELETE", "/v1/pools/spot", "", admin_).status, 409);  // a join token leads there
   EXPECT_TRUE(provider_.removed.empty());
-  ASSERT_TRUE(store_.RevokeToken(kProject, {1, 2}));
+  ASSERT_TRUE(store_.RevokeToken(kProofProject, {1, 2}));
   EXPECT_EQ(Call("DELETE", "/v1/pools/spot", "", admin_).status, 204);
   EXPECT_EQ(provider_.removed, std::vector<std::string>{"spot"});
 }
