@@ -66,7 +66,8 @@ TEST_F(AgentNoticeTest, GivesBackAtOnceAlsoRightAfterASync) {
   link_.waits(true);
   // In the gap that is kept between two syncs.
   const std::size_t syncs = link_.syncs.size();
-  while (link_.syncs.size() == syncs) loop_.Step();
+  for (int i = 0; i < 100'000 && link_.syncs.size() == syncs; ++i) loop_.Step();
+  ASSERT_GT(link_.syncs.size(), syncs);
   RunFor(milliseconds(2));
   const std::size_t before = link_.syncs.size();
   Interrupt(minutes(2));
@@ -282,7 +283,8 @@ TEST_F(AgentNoticeTest, AsksForAnotherProofForEachTry) {
   };
   link_.refuse_joins = Fail(Code::kUnavailable, "not known yet");
   Start(options);
-  while (link_.joins.empty()) loop_.Step();
+  for (int i = 0; i < 100'000 && link_.joins.empty(); ++i) loop_.Step();
+  ASSERT_FALSE(link_.joins.empty());
   EXPECT_EQ(link_.last_join.proof->document, "token 2");
   link_.refuse_joins.reset();
   RunFor(seconds(3));

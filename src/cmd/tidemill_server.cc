@@ -229,6 +229,12 @@ Result<void> UseObjects(const std::string& url, ObjectStores& objects, ThreadPoo
   return {};
 }
 
+auto SenderOf(Webhooks& webhooks) {
+  return [&webhooks](const NotifyUrl& url, HttpCall call, Reply<HttpResponse> reply) {
+    webhooks.Send(url, std::move(call), std::move(reply));
+  };
+}
+
 int Serve(const Flags& flags) {
   auto listen = ParseListen(flags.listen);
   if (!listen) return WrongUse("--listen", listen.error());
@@ -272,10 +278,7 @@ int Serve(const Flags& flags) {
   LedgerWriter ledger(server.deps(), store, objects, {.objects = flags.objects});
   const NotifyRules rules = NotifyRulesOf(flags);
   Webhooks webhooks(loop, rules);
-  const auto send = [&webhooks](const NotifyUrl& url, HttpCall call, Reply<HttpResponse> reply) {
-    webhooks.Send(url, std::move(call), std::move(reply));
-  };
-  Notifier notifier(server.deps(), store, send, NotifierOf(options, *times));
+  Notifier notifier(server.deps(), store, SenderOf(webhooks), NotifierOf(options, *times));
   options.api.notify = &store;
   options.api.may_notify = [&rules](const std::string& spec) { return CheckNotify(rules, spec); };
   Service service({loop, server, store, random, log}, options);

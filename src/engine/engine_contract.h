@@ -232,6 +232,7 @@ TEST_P(EngineTest, AContainerMayBeDestroyedWithAStreamInIt) {
   EXPECT_TRUE(events_.stream_ends.empty());
 }
 
+// What it asserts: none of these calls crashes, and the sanitizers find nothing.
 TEST_P(EngineTest, ItsContainersMayOutliveIt) {
   Open();
   Run(1, Play{.sleeps = true});

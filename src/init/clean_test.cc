@@ -7,9 +7,7 @@
 namespace tidemill::init {
 namespace {
 
-constexpr uid_t kNobody = 65534;
-
-bool IsEmpty(const std::string& folder) { return std::filesystem::is_empty(folder); }
+bool IsEmptyFolder(const std::string& folder) { return std::filesystem::is_empty(folder); }
 
 // Calls `body` with an init of the test's own user, and with one of a user without rights.
 template <typename Body>
@@ -105,10 +103,10 @@ TEST(Scratch, IsEmptyAfterEachItem) {
                   "ln -s nowhere a/link && echo > .lifted-0 && mkdir -p .lifted-1/x && "
                   "mkdir -p a/d/e && echo > 'new\nline' && ls -A | wc -l");
     EXPECT_EQ(init.Take().log, "5\n");
-    EXPECT_TRUE(IsEmpty(init.scratch()));
+    EXPECT_TRUE(IsEmptyFolder(init.scratch()));
     init.RunShell(2, "ls -A $1 | wc -l; echo > $1/again");
     EXPECT_EQ(init.Take().log, "0\n");
-    EXPECT_TRUE(IsEmpty(init.scratch()));
+    EXPECT_TRUE(IsEmptyFolder(init.scratch()));
   });
 }
 
@@ -119,10 +117,10 @@ TEST(Scratch, MayHaveBeenShutByTheItem) {
                   "cd $1 && mkdir -p a/b/c d && echo > a/b/c/x && chmod 000 a/b/c a/b a d && "
                   "chmod 000 $1 && echo done");
     EXPECT_EQ(init.Take().log, "done\n");
-    EXPECT_TRUE(IsEmpty(init.scratch()));
+    EXPECT_TRUE(IsEmptyFolder(init.scratch()));
     init.RunShell(2, "echo > $1/file && echo written; chmod 500 $1");
     EXPECT_EQ(init.Take().log, "written\n");
-    EXPECT_TRUE(IsEmpty(init.scratch()));
+    EXPECT_TRUE(IsEmptyFolder(init.scratch()));
     init.RunShell(3, "echo > $1/file && echo written");
     EXPECT_EQ(init.Take().log, "written\n");
   });
@@ -135,7 +133,7 @@ TEST(Scratch, IsNotLeftThroughALink) {
   init.RunShell(1, "cd $1 && ln -s " + outside.path() + " link && mkdir a && ln -s " +
                        outside.path() + " a/link && ln " + outside.path() + "/precious hard");
   EXPECT_EQ(init.Take().end.exit, 0);
-  EXPECT_TRUE(IsEmpty(init.scratch()));
+  EXPECT_TRUE(IsEmptyFolder(init.scratch()));
   EXPECT_TRUE(std::filesystem::exists(outside.path() + "/precious"));
 }
 
@@ -153,7 +151,7 @@ TEST(Scratch, MayHoldADeepTree) {
   close(folder);
   init.RunShell(1, "exit 0");
   EXPECT_EQ(init.Take().end.exit, 0);
-  EXPECT_TRUE(IsEmpty(init.scratch()));
+  EXPECT_TRUE(IsEmptyFolder(init.scratch()));
 }
 
 TEST(Scratch, MayHoldManyFiles) {
@@ -162,7 +160,7 @@ TEST(Scratch, MayHoldManyFiles) {
                 "cd $1 && seq 3000 | xargs touch && mkdir many && cd many && "
                 "seq 3000 | xargs touch && mkdir d && cd d && seq 500 | xargs mkdir && echo made");
   EXPECT_EQ(init.Take().log, "made\n");
-  EXPECT_TRUE(IsEmpty(init.scratch()));
+  EXPECT_TRUE(IsEmptyFolder(init.scratch()));
 }
 
 TEST(Scratch, ThatCannotBeEmptiedEndsInitAfterTheEnd) {

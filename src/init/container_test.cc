@@ -5,8 +5,6 @@
 namespace tidemill::init {
 namespace {
 
-constexpr uid_t kNobody = 65534;
-
 // Only root may make namespaces and change its root. The gate is root.
 bool MayMakeContainers() {
   if (geteuid() != 0) return false;

@@ -16,6 +16,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <optional>
 #include <string>
 #include <utility>
@@ -24,11 +25,14 @@
 #include <gtest/gtest.h>
 
 #include "frame/frame.h"
+#include "init/clocks.h"
 
 // For tests: the real tidemill-init, driven as an agent does.
 namespace tidemill::init {
 
 inline constexpr int kPatienceMs = 60'000;  // for what must happen; only a failure waits so long
+inline constexpr std::int64_t kSecond = 1'000'000;  // in microseconds, as frames count
+inline constexpr uid_t kNobody = 65534;
 inline constexpr const char* kBusybox = "/bin/busybox";
 
 // A folder that is gone with it.
@@ -71,8 +75,7 @@ struct InitOptions {
 };
 using Files = std::vector<std::pair<std::string, std::string>>;  // by name
 
-// How many processes of this machine have the text in their command line. One may end while it is
-// looked at.
+// How many processes of this machine have the text in their command line.
 inline int Alive(const std::string& text) {
   int alive = 0;
   for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
@@ -90,6 +93,25 @@ inline int Alive(const std::string& text) {
 inline std::string UniqueSleep() {
   static int count = 0;
   return std::to_string(900'000'000LL + getpid() % 100'000 * 1'000LL + ++count);
+}
+
+// Waits until `is_true`, which nothing announces; false: it was not so within kPatienceMs.
+inline bool Becomes(const std::function<bool()>& is_true) {
+  const std::int64_t limit_us = NowUs() + std::int64_t{kPatienceMs} * 1000;
+  while (!is_true()) {
+    if (NowUs() >= limit_us) return is_true();
+    poll(nullptr, 0, 5);
+  }
+  return true;
+}
+
+// Waits for the end of a child, which is still to be reaped; false: it has not come in time.
+inline bool HasEnded(pid_t pid) {
+  const int pidfd = static_cast<int>(syscall(SYS_pidfd_open, pid, 0));
+  pollfd ended{.fd = pidfd, .events = POLLIN, .revents = 0};
+  const int ready = poll(&ended, 1, kPatienceMs);
+  close(pidfd);
+  return ready == 1;
 }
 
 class DrivenInit {
@@ -117,7 +139,7 @@ class DrivenInit {
   ~DrivenInit() {
     if (socket_ >= 0) close(socket_);
     if (pid_ <= 0) return;
-    if (!HasEnded()) kill(pid_, SIGKILL);
+    if (!HasEnded(pid_)) kill(pid_, SIGKILL);
     waitpid(pid_, nullptr, 0);
   }
   DrivenInit(const DrivenInit&) = delete;
@@ -182,7 +204,7 @@ class DrivenInit {
 
   // Waits for its end. The exit code, or minus the signal.
   int AwaitExit() {
-    if (!HasEnded()) {
+    if (!HasEnded(pid_)) {
       ADD_FAILURE() << "init does not end";
       return -1000;
     }
@@ -233,15 +255,6 @@ class DrivenInit {
   }
 
  private:
-  // Waits for it, but not for ever.
-  bool HasEnded() const {
-    const int pidfd = static_cast<int>(syscall(SYS_pidfd_open, pid_, 0));
-    pollfd ended{.fd = pidfd, .events = POLLIN, .revents = 0};
-    const int ready = poll(&ended, 1, kPatienceMs);
-    close(pidfd);
-    return ready == 1;
-  }
-
   pid_t Fork() const {
     if (!options_.first_process) return fork();
     return static_cast<pid_t>(syscall(SYS_clone, CLONE_NEWPID | SIGCHLD, 0, 0, 0, 0));

@@ -12,8 +12,6 @@
 namespace tidemill::init {
 namespace {
 
-constexpr std::int64_t kSecond = 1'000'000;
-
 std::string LineOf(const std::string& text, const std::string& start) {
   const std::size_t at = ("\n" + text).find("\n" + start);
   if (at == std::string::npos) return "";
@@ -333,13 +331,14 @@ TEST(Stop, SkipsOneThatWaitsInItsTurn) {
 TEST(Agent, ThatDoesNotReadStopsTheItemAndNothingElse) {
   DrivenInit init;
   const std::string sleep = UniqueSleep();
+  const TempFolder began;  // not the scratch folder, which is emptied at the item's end
+  const std::string mark = began.path() + "/mark";
   // Far more than all buffers hold, so it can only end by its time.
-  init.RunShell(1, "sleep " + sleep + " & yes 0123456789abcde",
+  init.RunShell(1, "sleep " + sleep + " & touch " + mark + "; yes 0123456789abcde",
                 {.timeout_us = kSecond, .grace_us = kSecond});
   init.RunShell(2, "echo next");
-  pollfd never{.fd = -1, .events = 0, .revents = 0};
-  while (Alive(sleep) == 0) poll(&never, 1, 1);
-  while (Alive(sleep) != 0) poll(&never, 1, 1);  // nobody has read a byte until here
+  ASSERT_TRUE(Becomes([&] { return std::filesystem::exists(mark); }));
+  ASSERT_TRUE(Becomes([&] { return Alive(sleep) == 0; }));  // nobody has read a byte until here
   std::ifstream status("/proc/" + std::to_string(init.pid()) + "/statm");
   std::int64_t pages = 0;
   status >> pages;
@@ -366,7 +365,7 @@ TEST(Agent, ThatTakesAllAtOnceGetsTheRest) {
   ASSERT_EQ(fcntl(pipe, F_SETPIPE_SZ, kPipeBytes), kPipeBytes);
   close(pipe);
   std::ofstream(init.scratch() + "/go");
-  while (kill(item, 0) == 0) usleep(1000);
+  ASSERT_TRUE(Becomes([&] { return kill(item, 0) != 0; }));
   init.TakeAllAtOnce();
   EXPECT_EQ(init.Take().log.size(), 1'000'000 + ("pid " + std::to_string(item) + " is\n").size());
   EXPECT_EQ(init.Take().log, "next\n");
@@ -436,9 +435,7 @@ TEST(Item, DoesNotOutliveAnInitThatIsKilled) {
   init.AwaitLog("ready");
   kill(init.pid(), SIGKILL);
   EXPECT_EQ(init.AwaitExit(), -SIGKILL);
-  int waits = 0;  // it dies by itself, a moment later
-  while (Alive(sleep) != 0 && ++waits < kPatienceMs) poll(nullptr, 0, 1);
-  EXPECT_EQ(Alive(sleep), 0);
+  EXPECT_TRUE(Becomes([&] { return Alive(sleep) == 0; }));  // by itself, a moment later
 }
 
 TEST(Sigterm, EndsEverything) {

@@ -7,8 +7,6 @@
 namespace tidemill::init {
 namespace {
 
-constexpr std::int64_t kSecond = 1'000'000;
-
 class LoopInit : public DrivenInit {
  public:
   using DrivenInit::DrivenInit;

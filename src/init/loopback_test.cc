@@ -11,8 +11,6 @@
 namespace tidemill::init {
 namespace {
 
-constexpr std::int64_t kSecond = 1'000'000;
-
 // One connection.
 class Client {
  public:

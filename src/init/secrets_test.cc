@@ -10,9 +10,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr uid_t kNobody = 65534;
-
-bool IsEmpty(const DrivenInit& init) { return fs::is_empty(init.secrets()); }
+bool HasNoSecrets(const DrivenInit& init) { return fs::is_empty(init.secrets()); }
 
 TEST(SecretFiles, AreThereWhileTheItemRuns) {
   DrivenInit init({.secrets = true});
@@ -21,7 +19,7 @@ TEST(SecretFiles, AreThereWhileTheItemRuns) {
                 {{"a", "first\n"}, {"b.json", binary}});
   const Told told = init.Take();
   EXPECT_EQ(told.log, "a\nb.json\nfirst\n 00 0a ff\ngot\n");
-  EXPECT_TRUE(IsEmpty(init));
+  EXPECT_TRUE(HasNoSecrets(init));
 }
 
 TEST(SecretFiles, AreGoneForTheNextItemWhichFindsAnotherFolder) {
@@ -46,11 +44,11 @@ TEST(SecretFiles, HaveNothingLeftOfWhatAnItemDidInTheirFolder) {
       "chmod 0 a d . && cp /etc/passwd ../other && ln ../other ../more",
       {}, {{"a", "x"}});
   EXPECT_EQ(init.Take().end.exit, 0);
-  EXPECT_TRUE(IsEmpty(init));
+  EXPECT_TRUE(HasNoSecrets(init));
   EXPECT_TRUE(fs::exists("/etc/passwd"));
   init.RunShell(2, "echo x > " + init.secrets() + "/left");  // one that has no secrets itself
   EXPECT_EQ(init.Take().end.exit, 0);
-  EXPECT_TRUE(IsEmpty(init));
+  EXPECT_TRUE(HasNoSecrets(init));
 }
 
 TEST(SecretFiles, AreNotKeptOpenByAnItemsLeftovers) {
@@ -62,24 +60,24 @@ TEST(SecretFiles, AreNotKeptOpenByAnItemsLeftovers) {
                 {}, {{"a", "x"}});
   EXPECT_EQ(init.Take().log, "left\n");
   EXPECT_EQ(Alive(sleep), 0);
-  EXPECT_TRUE(IsEmpty(init));
+  EXPECT_TRUE(HasNoSecrets(init));
 }
 
 TEST(SecretFiles, AreGoneBeforeTheEndOfAnItemThatWasKilled) {
   DrivenInit init({.secrets = true});
   init.RunShell(1, "echo ready; sleep 1000", {.timeout_us = 200'000}, {{"a", "x"}});
   EXPECT_TRUE(init.Take().end.timed_out);
-  EXPECT_TRUE(IsEmpty(init));
+  EXPECT_TRUE(HasNoSecrets(init));
 }
 
 TEST(SecretFiles, AreGoneWhenTheAgentIs) {
   DrivenInit init({.secrets = true});
   init.RunShell(1, "echo ready; sleep 1000", {}, {{"a", "x"}});
   init.AwaitLog("ready");
-  EXPECT_FALSE(IsEmpty(init));
+  EXPECT_FALSE(HasNoSecrets(init));
   init.CloseSocket();
   EXPECT_EQ(init.AwaitExit(), 0);
-  EXPECT_TRUE(IsEmpty(init));
+  EXPECT_TRUE(HasNoSecrets(init));
 }
 
 TEST(SecretFiles, OfAnItemThatCannotBeStartedAreGoneToo) {
@@ -88,7 +86,7 @@ TEST(SecretFiles, OfAnItemThatCannotBeStartedAreGoneToo) {
   const Told told = init.Take();
   EXPECT_EQ(told.end.error, ENOENT);
   EXPECT_FALSE(told.end.no_secrets);
-  EXPECT_TRUE(IsEmpty(init));
+  EXPECT_TRUE(HasNoSecrets(init));
 }
 
 TEST(SecretFiles, WithoutAFolderForThemStopAnItemFromStarting) {
@@ -119,7 +117,7 @@ TEST_F(SecretFilesAsRoot, AreTheItemUsersAlone) {
     init.RunShell(1, "cd $TIDEMILL_SECRETS && stat -c '%a %u' . a && cat a", {}, {{"a", "x\n"}});
     const std::string id = std::to_string(user);
     EXPECT_EQ(init.Take().log, "700 " + id + "\n600 " + id + "\nx\n");
-    EXPECT_TRUE(IsEmpty(init));
+    EXPECT_TRUE(HasNoSecrets(init));
   }
 }
 
@@ -131,7 +129,7 @@ TEST_F(SecretFilesAsRoot, ThatDoNotFitStopAnItemFromStartingAndLeaveNothing) {
   EXPECT_EQ(told.log, "");
   EXPECT_TRUE(told.end.no_secrets);
   EXPECT_EQ(told.end.error, ENOSPC);
-  EXPECT_TRUE(IsEmpty(init));
+  EXPECT_TRUE(HasNoSecrets(init));
   init.RunShell(2, "cat $TIDEMILL_SECRETS/a", {}, {{"a", "fits\n"}});
   EXPECT_EQ(init.Take().log, "fits\n");
   umount(init.secrets().c_str());

@@ -7,7 +7,6 @@ namespace {
 
 using frame::Over;
 
-constexpr std::int64_t kSecond = 1'000'000;
 // Ends with nothing but SIGKILL.
 constexpr char kDeaf[] = "trap '' HUP TERM INT; touch $1/deaf; while :; do sleep 0.1; done; : ";
 

@@ -14,7 +14,8 @@ class FakeWorld : public ProviderWorld {
  public:
   Provider& provider() override { return fake; }
   void RunUntil(const std::function<bool()>& is_true) override {
-    while (!is_true()) loop.Step();
+    for (int i = 0; i < 1'000'000 && !is_true(); ++i) loop.Step();
+    ASSERT_TRUE(is_true());
   }
   void Pass(Duration time) override {
     bool over = false;

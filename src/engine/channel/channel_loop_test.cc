@@ -17,7 +17,7 @@ namespace {
 
 using How = ItemEnd::How;
 
-class Recorded : public ChannelEvents {
+class RecordedLoop : public ChannelEvents {
  public:
   void OnHello() override {}
   void OnLog(std::uint64_t number, std::string_view bytes) override { logs[number] += bytes; }
@@ -90,7 +90,7 @@ class ChannelLoopTest : public testing::Test {
   }
 
   LoopRunner runner_;
-  Recorded events_;
+  RecordedLoop events_;
   Fd init_;
   frame::Reader reader_{frame::Reader::Side::kInit};
   std::map<frame::Kind, std::size_t> heard_;

@@ -22,7 +22,7 @@ namespace {
 using How = ItemEnd::How;
 using Argv = Result<std::vector<std::string>>;
 
-class Recorded : public ChannelEvents {
+class RecordedRuns : public ChannelEvents {
  public:
   void OnHello() override { ++hellos; }
   void OnLog(std::uint64_t number, std::string_view bytes) override {
@@ -114,7 +114,7 @@ class ChannelTest : public testing::Test {
   }
 
   LoopRunner runner_;
-  Recorded events_;
+  RecordedRuns events_;
   Fd init_;
   std::unique_ptr<frame::Reader> reader_;
   std::optional<Channel> channel_;
@@ -255,6 +255,8 @@ TEST_F(ChannelTest, HoldsBackWhatAnInitThatDoesNotReadWouldNotTake) {
   EXPECT_EQ(heard.find("run 16"), std::string::npos);
 }
 
+// What it asserts: one end each time, although two were due (RunUntilEnds counts exactly), and the
+// sanitizers find nothing.
 TEST_F(ChannelTest, MayBeDestroyedInAnEnd) {
   Hello();
   Run(1);
@@ -298,13 +300,13 @@ std::string BadEnd(std::size_t at, char byte) {
 
 // What a hostile init says after a Hello, or (`greets` is false) instead of one, while run 1 runs
 // and run 2 waits.
-struct Evil {
+struct EvilBytes {
   const char* name;
   std::string bytes;
   bool greets = true;
 };
 
-std::vector<Evil> EvilInits() {
+std::vector<EvilBytes> EvilInits() {
   const std::string hello = frame::EncodeHello();
   const std::string end = frame::EncodeEnd(1, {.start_ms = 1});
   const std::string log = frame::EncodeLog(1, "x");
@@ -366,7 +368,7 @@ std::vector<Evil> EvilInits() {
 TEST_F(ChannelTest, AHostileInitEndsItsContainerAndNothingElse) {
   const auto evils = EvilInits();
   EXPECT_GE(evils.size(), 40u);
-  for (const Evil& evil : evils) {
+  for (const EvilBytes& evil : evils) {
     SCOPED_TRACE(evil.name);
     Connect();
     if (evil.greets) Hello();

@@ -10,8 +10,8 @@ namespace {
 
 using State = Greeting::State;
 
-struct Line {
-  Line() {
+struct GreetingLine {
+  GreetingLine() {
     int ends[2];
     EXPECT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
     init = Fd(ends[1]);
@@ -30,7 +30,7 @@ TEST(Greeting, ReadsWhatThereIsAndNotAByteMore) {
   const std::string all =
       frame::EncodeHello(2) + frame::EncodeHave(7, "seven") + frame::EncodeHave(9, "");
   const std::string rest = frame::EncodeLog(7, "text");
-  Line line;
+  GreetingLine line;
   for (std::size_t i = 0; i + 1 < all.size(); ++i) {
     ASSERT_EQ(line.Say(all.substr(i, 1)), State::kMore) << i;
   }
@@ -48,7 +48,7 @@ TEST(Greeting, ReadsWhatThereIsAndNotAByteMore) {
 TEST(Greeting, TakesAnInitOfTheOldestVersionThatIsAsGood) {
   std::string hello = frame::EncodeHello(1);
   hello[frame::kHeaderBytes] = static_cast<char>(frame::kOldestVersion);
-  Line line;
+  GreetingLine line;
   ASSERT_EQ(line.Say(hello + frame::EncodeHave(7, "seven")), State::kWhole);
   EXPECT_EQ(line.greeting->greeted().version, frame::kOldestVersion);
   EXPECT_EQ(line.greeting->greeted().runs.size(), 1U);
@@ -73,10 +73,10 @@ TEST(Greeting, IsBrokenByWhatAnHonestInitDoesNotSay) {
       std::string(64, '\0'),
   };
   for (const std::string& each : cases) {
-    Line line;
+    GreetingLine line;
     EXPECT_EQ(line.Say(each), State::kBroken);
   }
-  Line gone;
+  GreetingLine gone;
   gone.Say(hello);
   gone.init.Reset();
   EXPECT_EQ(gone.greeting->Read(), State::kBroken);

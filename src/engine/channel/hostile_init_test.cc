@@ -51,8 +51,8 @@ class Heard : public ChannelEvents {
 };
 
 // A channel, and the end of it that init has.
-struct Line {
-  explicit Line(AsioLoop& loop) {
+struct HostileLine {
+  explicit HostileLine(AsioLoop& loop) {
     int ends[2];
     EXPECT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
     init = Fd(ends[1]);
@@ -79,7 +79,7 @@ enum class Scene {
   kMany,        // 20 runs, of which init has heard of 16
 };
 
-struct Evil {
+struct EvilScene {
   const char* name;
   Scene scene;
   string bytes;
@@ -91,8 +91,8 @@ string Number(std::uint64_t value, int bytes) {
   for (int i = 0; i < bytes; ++i) out.push_back(static_cast<char>(value >> (8 * i)));
   return out;
 }
-string Raw(std::uint32_t kind, std::uint32_t length, std::uint64_t number,
-           const string& payload = "") {
+string ForgedFrame(std::uint32_t kind, std::uint32_t length, std::uint64_t number,
+                   const string& payload = "") {
   return Number(kind, 4) + Number(length, 4) + Number(number, 8) + payload;
 }
 
@@ -115,12 +115,12 @@ string Flags(std::uint32_t flags) {
 }
 
 // Frames that are none, or that may not come in this direction or at this time.
-std::vector<Evil> WrongFrames() {
+std::vector<EvilScene> WrongFrames() {
   const string log = frame::EncodeLog(1, "x");
   return {
-      {"kind 4", Scene::kTwo, Raw(4, 0, 1)},
-      {"kind 15", Scene::kTwo, Raw(15, 0, 1)},
-      {"kind 20", Scene::kTwo, Raw(20, 0, 1)},
+      {"kind 4", Scene::kTwo, ForgedFrame(4, 0, 1)},
+      {"kind 15", Scene::kTwo, ForgedFrame(15, 0, 1)},
+      {"kind 20", Scene::kTwo, ForgedFrame(20, 0, 1)},
       {"a Program", Scene::kTwo, *frame::EncodeProgram({.argv = {"a"}})},
       {"an Item", Scene::kTwo, *frame::EncodeItem(1, {.json = "{}"})},
       {"NoMore", Scene::kTwo, frame::EncodeNoMore()},
@@ -132,30 +132,31 @@ std::vector<Evil> WrongFrames() {
       {"a note of two lines", Scene::kTwo, frame::EncodeProgress(1, {.note = "a\nb"})},
       {"a note that moves the cursor", Scene::kTwo, frame::EncodeProgress(1, {.note = "\x1b[2J"})},
       {"a note that is no text", Scene::kTwo, frame::EncodeProgress(1, {.note = "\xff\xfe"})},
-      {"a note that is too long", Scene::kTwo, Raw(19, 4 + 201, 1, string(205, '\0'))},
+      {"a note that is too long", Scene::kTwo, ForgedFrame(19, 4 + 201, 1, string(205, '\0'))},
       {"others where there are none", Scene::kTwo, End({.signal = 9, .among_others = true})},
       {"a result of a process", Scene::kTwo, End({.result = "1"})},
-      {"a result that is too long", Scene::kTwo, Raw(kEnd, 48 + 4097, 1)},
+      {"a result that is too long", Scene::kTwo, ForgedFrame(kEnd, 48 + 4097, 1)},
       {"out of memory and well", Scene::kTwo, Flags(16)},
-      {"kind 127", Scene::kTwo, Raw(127, 4, 1, "abcd")},
-      {"kind 128", Scene::kTwo, Raw(128, 0, 1)},
-      {"kind 254", Scene::kTwo, Raw(254, 0, 1)},
-      {"kind 16 of the next byte", Scene::kTwo, Raw(kHello << 8, 4, 0, Number(1, 4))},
-      {"a log with a third byte that must be zero", Scene::kTwo, Raw(kLog | 1 << 16, 1, 1, "x")},
-      {"an end with a byte that must be zero", Scene::kTwo, Raw(kEnd | 1 << 8, 48, 1)},
-      {"big-endian", Scene::kTwo, Raw(kEnd << 24, 48u << 24, 1)},
+      {"kind 127", Scene::kTwo, ForgedFrame(127, 4, 1, "abcd")},
+      {"kind 128", Scene::kTwo, ForgedFrame(128, 0, 1)},
+      {"kind 254", Scene::kTwo, ForgedFrame(254, 0, 1)},
+      {"kind 16 of the next byte", Scene::kTwo, ForgedFrame(kHello << 8, 4, 0, Number(1, 4))},
+      {"a log with a third byte that must be zero", Scene::kTwo,
+       ForgedFrame(kLog | 1 << 16, 1, 1, "x")},
+      {"an end with a byte that must be zero", Scene::kTwo, ForgedFrame(kEnd | 1 << 8, 48, 1)},
+      {"big-endian", Scene::kTwo, ForgedFrame(kEnd << 24, 48u << 24, 1)},
       {"a run to be run by the agent", Scene::kIdle, *frame::EncodeRun(1, {.argv = {"/bin/sh"}})},
       {"a stop before Hello", Scene::kNotGreeted, frame::EncodeStop(1)},
-      {"a Hello of a byte", Scene::kNotGreeted, Raw(kHello, 1, 0, "\1")},
+      {"a Hello of a byte", Scene::kNotGreeted, ForgedFrame(kHello, 1, 0, "\1")},
       {"a Hello with something after its version", Scene::kNotGreeted,
-       Raw(kHello, 8, 0, Number(frame::kVersion, 4) + "more")},
-      {"a Hello of 4 GB", Scene::kNotGreeted, Raw(kHello, 0xffffffff, 0)},
+       ForgedFrame(kHello, 8, 0, Number(frame::kVersion, 4) + "more")},
+      {"a Hello of 4 GB", Scene::kNotGreeted, ForgedFrame(kHello, 0xffffffff, 0)},
       {"a Hello of the largest number", Scene::kNotGreeted,
-       Raw(kHello, 4, ~std::uint64_t{0}, Number(frame::kVersion, 4))},
+       ForgedFrame(kHello, 4, ~std::uint64_t{0}, Number(frame::kVersion, 4))},
       {"the version after ours", Scene::kNotGreeted,
-       Raw(kHello, 4, 0, Number(frame::kVersion + 1, 4))},
+       ForgedFrame(kHello, 4, 0, Number(frame::kVersion + 1, 4))},
       {"a version with the highest bit", Scene::kNotGreeted,
-       Raw(kHello, 4, 0, Number(0x80000000, 4))},
+       ForgedFrame(kHello, 4, 0, Number(0x80000000, 4))},
       {"two Hellos at once", Scene::kNotGreeted, frame::EncodeHello() + frame::EncodeHello()},
       {"a thousand Hellos", Scene::kIdle,
        [] {
@@ -165,16 +166,16 @@ std::vector<Evil> WrongFrames() {
        }()},
       {"a Hello and an end of no run", Scene::kIdle, End({})},
       {"a log while nothing runs", Scene::kIdle, log},
-      {"an empty log while nothing runs", Scene::kIdle, Raw(kLog, 0, 1)},
-      {"an empty log of run 0", Scene::kTwo, Raw(kLog, 0, 0)},
-      {"an end that is empty", Scene::kTwo, Raw(kEnd, 0, 1)},
+      {"an empty log while nothing runs", Scene::kIdle, ForgedFrame(kLog, 0, 1)},
+      {"an empty log of run 0", Scene::kTwo, ForgedFrame(kLog, 0, 0)},
+      {"an end that is empty", Scene::kTwo, ForgedFrame(kEnd, 0, 1)},
       {"an end as long as a log", Scene::kTwo,
-       Raw(kEnd, frame::kPayloadToAgent, 1, string(frame::kPayloadToAgent, '\0'))},
+       ForgedFrame(kEnd, frame::kPayloadToAgent, 1, string(frame::kPayloadToAgent, '\0'))},
   };
 }
 
 // Ends that no true run has.
-std::vector<Evil> WrongEnds() {
+std::vector<EvilScene> WrongEnds() {
   return {
       {"the end of run 0", Scene::kTwo, End({}, 0)},
       {"a number that is right in its lower half", Scene::kTwo, End({}, 1 + (1ull << 32))},
@@ -211,28 +212,28 @@ std::vector<Evil> WrongEnds() {
   };
 }
 
-std::vector<Evil> WrongBytes() {
+std::vector<EvilScene> WrongBytes() {
   const string whole_log = frame::EncodeLog(1, string(frame::kPayloadToAgent, 'x'));
   return {
-      {"a log, then one byte too many", Scene::kTwo, whole_log + Raw(kLog, 65'537, 1)},
+      {"a log, then one byte too many", Scene::kTwo, whole_log + ForgedFrame(kLog, 65'537, 1)},
       {"a whole log in a frame of another kind", Scene::kTwo,
-       Raw(3, frame::kPayloadToAgent, 1, string(frame::kPayloadToAgent, 'x'))},
+       ForgedFrame(3, frame::kPayloadToAgent, 1, string(frame::kPayloadToAgent, 'x'))},
       {"a megabyte of nothing", Scene::kTwo, string(1 << 20, '\0')},
       {"a megabyte of ones", Scene::kTwo, string(1 << 20, '\xff')},
       {"a shell", Scene::kTwo, "#!/bin/sh\nid > /tmp/x; cat /etc/shadow\n"},
       {"a TLS handshake", Scene::kNotGreeted,
        string("\x16\3\1\2\0\1\0\1\xfc\3\3", 11) + string(64, 'r')},
       {"JSON", Scene::kNotGreeted, R"({"kind":"hello","version":1,"number":0})"},
-      {"half a header, then nothing", Scene::kTwo, Raw(kEnd, 48, 1).substr(0, 8), true},
+      {"half a header, then nothing", Scene::kTwo, ForgedFrame(kEnd, 48, 1).substr(0, 8), true},
       {"half an end, then nothing", Scene::kTwo, End({}).substr(0, 40), true},
-      {"a log that never comes", Scene::kTwo, Raw(kLog, frame::kPayloadToAgent, 1), true},
+      {"a log that never comes", Scene::kTwo, ForgedFrame(kLog, frame::kPayloadToAgent, 1), true},
       {"nothing", Scene::kNotGreeted, "", true},
       {"a Hello and nothing", Scene::kTwo, "", true},
   };
 }
 
-std::vector<Evil> EvilFrames() {
-  std::vector<Evil> all = WrongFrames();
+std::vector<EvilScene> EvilFrames() {
+  std::vector<EvilScene> all = WrongFrames();
   for (const auto& more : {WrongEnds(), WrongBytes()}) {
     all.insert(all.end(), more.begin(), more.end());
   }
@@ -241,7 +242,7 @@ std::vector<Evil> EvilFrames() {
 
 class HostileInitTest : public testing::Test {
  protected:
-  void Send(Line& line, const string& bytes) {
+  void Send(HostileLine& line, const string& bytes) {
     std::size_t sent = 0;
     runner_.RunUntil([&] {
       if (!line.heard.broken.empty()) return true;
@@ -251,20 +252,20 @@ class HostileInitTest : public testing::Test {
       return sent == bytes.size();
     });
   }
-  void Greet(Line& line) {
+  void Greet(HostileLine& line) {
     Send(line, frame::EncodeHello());
     runner_.RunUntil([&] { return line.heard.hellos == 1; });
   }
-  void Set(Line& line, Scene scene) {
+  void Set(HostileLine& line, Scene scene) {
     if (scene != Scene::kNotGreeted) Greet(line);
     if (scene == Scene::kIdle) return;
     const std::uint64_t runs = scene == Scene::kMany ? 20 : 2;
     for (std::uint64_t i = 1; i <= runs; ++i) line.Run(i, scene == Scene::kTimed);
     if (scene == Scene::kStopped) line.channel->Stop(2);
   }
-  void Attack(const Evil& evil) {
+  void Attack(const EvilScene& evil) {
     SCOPED_TRACE(evil.name);
-    Line line(runner_.loop());
+    HostileLine line(runner_.loop());
     Set(line, evil.scene);
     Send(line, evil.bytes);
     if (evil.hangs_up) line.init.Reset();
@@ -287,9 +288,9 @@ class HostileInitTest : public testing::Test {
 TEST_F(HostileInitTest, EndsItsOwnContainerWithAReasonAndLeavesOthersAlone) {
   const auto evils = EvilFrames();
   EXPECT_GE(evils.size(), 65u);
-  Line honest(runner_.loop());
+  HostileLine honest(runner_.loop());
   Set(honest, Scene::kTwo);
-  for (const Evil& evil : evils) {
+  for (const EvilScene& evil : evils) {
     Attack(evil);
     ASSERT_EQ(honest.heard.broken, "");
   }
@@ -300,11 +301,11 @@ TEST_F(HostileInitTest, EndsItsOwnContainerWithAReasonAndLeavesOthersAlone) {
 
 TEST_F(HostileInitTest, CostsNoMemoryHoweverOftenItTries) {
   const auto evils = EvilFrames();
-  for (const Evil& evil : evils) Attack(evil);  // what is made once and kept
+  for (const EvilScene& evil : evils) Attack(evil);  // what is made once and kept
   const std::size_t before = HeldBytes();
   constexpr int kTimes = 5;
   for (int i = 0; i < kTimes; ++i) {
-    for (const Evil& evil : evils) Attack(evil);
+    for (const EvilScene& evil : evils) Attack(evil);
   }
   const auto grown = static_cast<std::int64_t>(HeldBytes()) - static_cast<std::int64_t>(before);
   // Less than the smallest object would be for each attack, if it were kept.
@@ -314,12 +315,12 @@ TEST_F(HostileInitTest, CostsNoMemoryHoweverOftenItTries) {
 // A frame that is announced and never comes holds no more than the frame.
 TEST_F(HostileInitTest, HoldsLittleForAFrameThatNeverComes) {
   constexpr std::size_t kLines = 50;
-  std::vector<std::unique_ptr<Line>> lines;
+  std::vector<std::unique_ptr<HostileLine>> lines;
   const std::size_t before = HeldBytes();
   for (std::size_t i = 0; i < kLines; ++i) {
-    lines.push_back(std::make_unique<Line>(runner_.loop()));
+    lines.push_back(std::make_unique<HostileLine>(runner_.loop()));
     Set(*lines.back(), Scene::kTwo);
-    Send(*lines.back(), Raw(kLog, frame::kPayloadToAgent, 1, string(1000, 'x')));
+    Send(*lines.back(), ForgedFrame(kLog, frame::kPayloadToAgent, 1, string(1000, 'x')));
   }
   EXPECT_LT(HeldBytes() - before, kLines * 3 * frame::kPayloadToAgent);
   for (const auto& line : lines) EXPECT_EQ(line->heard.broken, "");
@@ -331,7 +332,7 @@ TEST_F(HostileInitTest, NoFlippedBitMakesMoreOfAStreamThanItWas) {
   for (std::size_t bit = 0; bit < honest.size() * 8; ++bit) {
     string bytes = honest;
     bytes[bit / 8] = static_cast<char>(bytes[bit / 8] ^ (1 << (bit % 8)));
-    Line line(runner_.loop());
+    HostileLine line(runner_.loop());
     line.Run(1);
     Send(line, bytes);
     line.init.Reset();

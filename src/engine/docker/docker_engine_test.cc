@@ -156,7 +156,11 @@ TEST_P(DockerEngineTest, NobodyElseCanPlayInit) {
   EXPECT_NE(errno, EAGAIN);
 }
 
-TEST_P(DockerEngineTest, GoesOnAfterTheEngineWasKilledAndStartedAgain) {
+class KilledEngineTest : public DockerTest {};
+
+INSTANTIATE_TEST_SUITE_P(DockerAlone, KilledEngineTest, testing::Values(kMakeDocker));
+
+TEST_P(KilledEngineTest, GoesOnAfterTheEngineWasKilledAndStartedAgain) {
   Open();
   container_->Run(Shell(1, "sleep 1000; true"));
   RunUntilMarked();

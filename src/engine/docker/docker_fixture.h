@@ -26,6 +26,9 @@
 
 namespace tidemill {
 
+inline const ContainerPolicy kStrict{
+    .no_capabilities = true, .read_only_root = true, .no_network = true};
+
 // Throws, with what to do, if it is not set.
 std::string FromEnvironment(const char* name);
 

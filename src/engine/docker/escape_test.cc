@@ -21,8 +21,6 @@
 namespace tidemill {
 namespace {
 
-const ContainerPolicy kStrict{.no_capabilities = true, .read_only_root = true, .no_network = true};
-
 // Of the machine, for a container to find: a file, shared memory, a socket without a path.
 class Bait {
  public:
@@ -64,9 +62,16 @@ class EscapeTest : public DockerTest {
          {"/proc/sys/kernel/hostname", "/proc/sys/kernel/core_pattern", "/proc/sys/kernel/modprobe",
           "/proc/sys/kernel/panic", "/proc/sys/kernel/ctrl-alt-del",
           "/proc/sys/vm/overcommit_memory", "/proc/sys/user/max_user_namespaces", "/proc/swaps",
-          "/proc/modules", "/proc/self/cgroup", "/proc/self/oom_score_adj"}) {
+          "/proc/self/cgroup", "/proc/self/oom_score_adj"}) {
       all += std::string(path) + ": " + Read(path) + "\n";
     }
+    // Only their names: how often they are used changes with what other tests do.
+    std::istringstream modules(Read("/proc/modules"));
+    std::set<std::string> names;
+    for (std::string line; std::getline(modules, line);) {
+      names.insert(line.substr(0, line.find(' ')));
+    }
+    for (const std::string& name : names) all += name + "\n";
     return all;
   }
   void ExpectUnharmed() {

@@ -186,7 +186,7 @@ class NetworkTest : public DockerTest {
   static std::string Rules() { return Command("nft list table inet tidemill"); }
 };
 
-INSTANTIATE_TEST_SUITE_P(Docker, NetworkTest, testing::Values(kMakeDocker));
+INSTANTIATE_TEST_SUITE_P(DockerAlone, NetworkTest, testing::Values(kMakeDocker));
 
 TEST_P(NetworkTest, RecoverPutsTheRulesInPlaceOnceHoweverOftenItIsCalled) {
   EXPECT_EQ(holder().engine().open_network(), "");

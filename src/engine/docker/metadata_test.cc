@@ -137,7 +137,7 @@ class MetadataTest : public DockerTest {
   Fd udp_;
 };
 
-INSTANTIATE_TEST_SUITE_P(Docker, MetadataTest, testing::Values(kMakeDocker));
+INSTANTIATE_TEST_SUITE_P(DockerAlone, MetadataTest, testing::Values(kMakeDocker));
 
 TEST_P(MetadataTest, IsShutInEveryWayAndTheRestOfTheWorldIsNot) {
   OpenProbe();

@@ -6,8 +6,6 @@
 namespace tidemill {
 namespace {
 
-const ContainerPolicy kStrict{.no_capabilities = true, .read_only_root = true, .no_network = true};
-
 class PolicyTest : public DockerTest {
  protected:
   void OpenUnder(const ContainerPolicy& policy, const std::string& kind = "alpine-like") {
