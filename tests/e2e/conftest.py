@@ -206,6 +206,12 @@ def module_env(_cluster, tmp_path_factory):
         world.close()
 
 
+def pytest_runtest_logreport(report):
+    """Names a test that fails at once: the whole output comes at the end, perhaps minutes later."""
+    if report.failed and "PYTEST_XDIST_WORKER" not in os.environ:
+        print(f"\nFAILED {report.nodeid} ({report.when})", file=sys.__stdout__, flush=True)
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item, call):
     report = yield
