@@ -70,7 +70,8 @@ def tail_of(env, instance):
 
 
 def with_tails(env, aws):
-    return sorted(instance for instance in aws.running if tail_of(env, instance))
+    """Instances whose machines hold a tail. A thread adds and removes instances meanwhile."""
+    return sorted(instance for instance in list(aws.running) if tail_of(env, instance))
 
 
 def is_given_back(env, instance, tail):
