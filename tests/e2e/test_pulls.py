@@ -94,7 +94,7 @@ def test_a_slow_pull_shows_how_far_it_is_and_happens_once(env, docker, fleet, re
     )
     on_screen = []
     for megabytes in (1, LARGE_BYTES // 3_000_000 + 1):
-        # Everybody sees how far it is by now: each job's machine, and whoever watches.
+        # The progress is shown everywhere: by each job's machine, and by `watch`.
         wait_until("a figure", lambda least=megabytes: waits.all_from(3, least))
         while not on_screen or on_screen[-1][0] < megabytes:
             watch.expect(HOW_FAR)

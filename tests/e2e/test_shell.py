@@ -263,7 +263,7 @@ def test_one_leaves_without_the_shell(shared_server, contained, shared_cli):
     assert code_of(shell) == 130
     # And nothing of it is left there.
     wait_until("its end", lambda: there() == "1\n", 30)
-    # Whoever closes the window has left too.
+    # Closing the window ends the shell too.
     shell = at_terminal(shared_cli, "shell", contained, "--item", "0")
     say(shell, "echo in-$TIDEMILL_INDEX", "in-0")
     os.kill(shell.pid, signal.SIGHUP)
