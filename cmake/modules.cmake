@@ -272,6 +272,12 @@ function(tidemill_included_modules files out)
   set(${out} "${included}" PARENT_SCOPE)
 endfunction()
 
+# Defines the path of a folder for a test, relative to the test's program; see base/beside_test.h.
+function(tidemill_define_beside target name folder)
+  cmake_path(RELATIVE_PATH folder BASE_DIRECTORY ${CMAKE_RUNTIME_OUTPUT_DIRECTORY})
+  target_compile_definitions(${target} PRIVATE ${name}="${folder}")
+endfunction()
+
 # One executable a module, of all its *_test.cc. It is linked with its module and with whatever it
 # includes, so that a test waits for no module that it does not use.
 function(tidemill_add_test module)
@@ -286,21 +292,16 @@ function(tidemill_add_test module)
   add_executable(${flat}_test ${sources})
   if(TARGET tidemill-init AND module MATCHES "^(init|engine/)")
     add_dependencies(${flat}_test tidemill-init loop-probe)
-    target_compile_definitions(${flat}_test PRIVATE
-      TIDEMILL_INIT="$<TARGET_FILE:tidemill-init>"
-      TIDEMILL_LOOP_PROBE="$<TARGET_FILE:loop-probe>")
   endif()
   if(TARGET tidemill-agent AND TARGET tidemill-init AND module STREQUAL "provider/local")
     add_dependencies(${flat}_test tidemill-agent tidemill-init)
-    target_compile_definitions(${flat}_test PRIVATE
-      TIDEMILL_AGENT="$<TARGET_FILE:tidemill-agent>")
+    target_compile_definitions(${flat}_test PRIVATE TIDEMILL_AGENT="tidemill-agent")
   endif()
   if(module MATCHES "^(cloud|objects|provider/aws)$")
-    target_compile_definitions(${flat}_test PRIVATE TIDEMILL_TESTS="${PROJECT_SOURCE_DIR}/tests")
+    tidemill_define_beside(${flat}_test TIDEMILL_TESTS ${PROJECT_SOURCE_DIR}/tests)
   endif()
   if(module STREQUAL "sim")
-    target_compile_definitions(${flat}_test PRIVATE
-      TIDEMILL_KEPT_PLANS="${CMAKE_CURRENT_SOURCE_DIR}/sim/kept")
+    tidemill_define_beside(${flat}_test TIDEMILL_KEPT_PLANS ${CMAKE_CURRENT_SOURCE_DIR}/sim/kept)
   endif()
   # It is what they test that is to be checked and quick: as one would build that, g++ takes four
   # times as long for the tests.

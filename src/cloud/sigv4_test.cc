@@ -10,6 +10,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/beside_test.h"
 #include "base/digest.h"
 
 namespace tidemill {
@@ -111,7 +112,7 @@ Case CaseOf(const std::string& line) {
 
 std::vector<Case> CasesOfBotocore(int count) {
   const std::string command =
-      std::string("python3 " TIDEMILL_TESTS "/cloud/sigv4_cases.py ") + std::to_string(count);
+      "python3 " + BesideTest(TIDEMILL_TESTS "/cloud/sigv4_cases.py ") + std::to_string(count);
   const std::unique_ptr<FILE, int (*)(FILE*)> pipe(popen(command.c_str(), "r"), pclose);
   std::string text;
   std::array<char, 4096> buffer{};

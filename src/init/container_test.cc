@@ -93,7 +93,7 @@ class EmptyRoot : public Container {
   void SetUp() override {
     Container::SetUp();
     if (IsSkipped()) return;
-    std::filesystem::copy_file(TIDEMILL_INIT, root_.path() + "/tidemill-init");
+    std::filesystem::copy_file(kInitProgram, root_.path() + "/tidemill-init");
     std::filesystem::copy_file(kBusybox, root_.path() + "/busybox");
     std::filesystem::create_directory(root_.path() + "/scratch");
     chmod(root_.path().c_str(), 0755);

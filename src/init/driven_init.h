@@ -34,6 +34,7 @@ inline constexpr int kPatienceMs = 60'000;  // for what must happen; only a fail
 inline constexpr std::int64_t kSecond = 1'000'000;  // in microseconds, as frames count
 inline constexpr uid_t kNobody = 65534;
 inline constexpr const char* kBusybox = "/bin/busybox";
+extern const std::string kInitProgram, kLoopProbe;
 
 // A folder that is gone with it.
 class TempFolder {
@@ -270,11 +271,10 @@ class DrivenInit {
       _exit(98);
     }
     setenv("OWN", "from init", 1);
-    const char* program = options_.root.empty() ? TIDEMILL_INIT : "/tidemill-init";
-    const std::string fd = std::to_string(socket);
+    const std::string program = options_.root.empty() ? kInitProgram : "/tidemill-init";
     const char* secrets = options_.secrets ? "--secrets" : nullptr;
-    execl(program, "tidemill-init", "--fd", fd.c_str(), "--scratch", scratch_path_.c_str(), secrets,
-          secrets_path_.c_str(), nullptr);
+    execl(program.c_str(), "tidemill-init", "--fd", std::to_string(socket).c_str(), "--scratch",
+          scratch_path_.c_str(), secrets, secrets_path_.c_str(), nullptr);
     _exit(97);
   }
 

@@ -6,10 +6,15 @@
 #include <chrono>
 #include <cstring>
 
+#include "base/beside_test.h"
 #include "frame/frame.h"
 #include "init/driven_init.h"
 
 namespace tidemill::init {
+
+const std::string kInitProgram = BesideTest("tidemill-init");
+const std::string kLoopProbe = BesideTest("loop-probe");
+
 namespace {
 
 std::string LineOf(const std::string& text, const std::string& start) {
@@ -26,7 +31,7 @@ int ExitWith(const std::vector<std::string>& arguments) {
   const pid_t pid = fork();
   if (pid == 0) {
     close(STDERR_FILENO);
-    execv(TIDEMILL_INIT, argv.data());
+    execv(kInitProgram.c_str(), argv.data());
     _exit(99);
   }
   int status = 0;
@@ -69,7 +74,7 @@ TEST(Arguments, MayNameASocketToConnectTo) {
   ASSERT_EQ(listen(listener, 1), 0);
   const pid_t pid = fork();
   if (pid == 0) {
-    execl(TIDEMILL_INIT, "tidemill-init", "--socket", path.c_str(), "--scratch",
+    execl(kInitProgram.c_str(), "tidemill-init", "--socket", path.c_str(), "--scratch",
           folder.path().c_str(), nullptr);
     _exit(99);
   }

@@ -19,7 +19,7 @@ class LoopInit : public DrivenInit {
   void LoadProbe(const std::string& batch = "1", const std::vector<std::string>& env = {}) {
     std::vector<std::string> all = {"TIDEMILL_SCRATCH=" + scratch()};
     all.insert(all.end(), env.begin(), env.end());
-    Load({TIDEMILL_LOOP_PROBE, batch}, all);
+    Load({kLoopProbe, batch}, all);
   }
   void Item(std::uint64_t number, const std::string& what, Times times = {.grace_us = 5 * kSecond},
             bool alone = false) {
@@ -222,7 +222,7 @@ TEST(LoopMode, LeavesNothingOfAProgramThatHasEnded) {
   init.Item(3, "die 1");
   init.TakeEnds(3);
   EXPECT_FALSE(std::filesystem::exists(init.scratch() + "/left"));
-  EXPECT_EQ(Alive(TIDEMILL_LOOP_PROBE), 0);
+  EXPECT_EQ(Alive(kLoopProbe), 0);
 }
 
 TEST(LoopMode, TellsItsProgramThatThereIsNoMoreAndEnds) {

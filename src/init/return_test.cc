@@ -22,7 +22,7 @@ class Agents {
     Listen();
     pid_ = fork();
     if (pid_ == 0) {
-      execl(TIDEMILL_INIT, "tidemill-init", "--socket", path_.c_str(), "--scratch",
+      execl(kInitProgram.c_str(), "tidemill-init", "--socket", path_.c_str(), "--scratch",
             scratch().c_str(), "--away", away.c_str(), nullptr);
       _exit(97);
     }
@@ -209,7 +209,7 @@ TEST(Return, LetsWhoWritesTooMuchWaitForTheNextAgent) {
 
 TEST(Return, TellsOfTheItemsOfALoop) {
   Agents agents;
-  agents.Send(*frame::EncodeProgram({.argv = {TIDEMILL_LOOP_PROBE, "2"}}));
+  agents.Send(*frame::EncodeProgram({.argv = {kLoopProbe, "2"}}));
   const auto give = [&](std::uint64_t number, const std::string& what) {
     const std::string json = "{\"item\":" + std::to_string(number) + ",\"do\":\"" + what + "\"}";
     agents.Send(*frame::EncodeItem(number, {.name = number, .tag = what, .json = json}));

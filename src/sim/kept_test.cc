@@ -9,6 +9,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/beside_test.h"
 #include "sim/plan_json.h"
 #include "sim/world.h"
 
@@ -17,7 +18,7 @@ namespace {
 
 std::vector<std::filesystem::path> KeptFiles() {
   std::vector<std::filesystem::path> files;
-  for (const auto& entry : std::filesystem::directory_iterator(TIDEMILL_KEPT_PLANS)) {
+  for (const auto& entry : std::filesystem::directory_iterator(BesideTest(TIDEMILL_KEPT_PLANS))) {
     if (entry.path().extension() == ".json") files.push_back(entry.path());
   }
   std::sort(files.begin(), files.end());

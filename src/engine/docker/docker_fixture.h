@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/beside_test.h"
 #include "base/fd.h"
 #include "engine/channel/loop_testing.h"
 #include "engine/docker/docker_engine.h"
@@ -57,7 +58,8 @@ class DockerHolder : public LoopHolder {
                std::chrono::seconds shut_every = std::chrono::seconds(60))
       : socket_(socket),
         engine_(std::make_unique<DockerEngine>(
-            loop_, DockerEngineOptions{socket, folder, TIDEMILL_INIT, folder, nft, shut_every})) {}
+            loop_, DockerEngineOptions{socket, folder, BesideTest("tidemill-init"), folder, nft,
+                                       shut_every})) {}
   Engine& engine() override { return *engine_; }
   void DestroyEngine() override { engine_.reset(); }
   ContainerSpec Spec() const override {

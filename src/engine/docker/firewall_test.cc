@@ -20,6 +20,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/beside_test.h"
 #include "engine/docker/docker_fixture.h"
 #include "net/unix_listener.h"
 
@@ -228,7 +229,8 @@ TEST_P(NetworkTest, ManyAgentsMayMakeItAtOnce) {
   for (int i = 0; i < 8; ++i) {
     const std::string folder = folder_ + "/" + std::to_string(i);
     engines.push_back(std::make_unique<DockerEngine>(
-        docker().loop(), DockerEngineOptions{DockerSocket(), folder, TIDEMILL_INIT, folder}));
+        docker().loop(),
+        DockerEngineOptions{DockerSocket(), folder, BesideTest("tidemill-init"), folder}));
     engines.back()->Recover([&, engine = engines.back().get()](const Result<EngineInfo>& info) {
       open.push_back(info ? engine->open_network() : info.error().reason);
     });

@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/beside_test.h"
 #include "engine/channel/loop_testing.h"
 #include "engine/engine_contract.h"
 #include "engine/engine_loop_contract.h"
@@ -17,8 +18,8 @@ namespace {
 class ProcessHolder : public LoopHolder {
  public:
   explicit ProcessHolder(const std::string& folder)
-      : engine_(
-            std::make_unique<ProcessEngine>(loop_, ProcessEngineOptions{folder, TIDEMILL_INIT})) {}
+      : engine_(std::make_unique<ProcessEngine>(
+            loop_, ProcessEngineOptions{folder, BesideTest("tidemill-init")})) {}
   Engine& engine() override { return *engine_; }
   void DestroyEngine() override { engine_.reset(); }
   ContainerSpec Spec() const override { return {}; }
@@ -27,7 +28,7 @@ class ProcessHolder : public LoopHolder {
     spec.loop = true;
     return spec;
   }
-  std::string LoopProbe() const override { return TIDEMILL_LOOP_PROBE; }
+  std::string LoopProbe() const override { return BesideTest("loop-probe"); }
 
  private:
   std::unique_ptr<ProcessEngine> engine_;
@@ -106,7 +107,7 @@ TEST(PlainArgv, IsTheEntrypointAndThenTheCommand) {
 
 TEST(ProcessEngine, SaysWhyNoContainerCanBeOpened) {
   LoopRunner runner;
-  ProcessEngine engine(runner.loop(), {"/proc/none", TIDEMILL_INIT});
+  ProcessEngine engine(runner.loop(), {"/proc/none", BesideTest("tidemill-init")});
   ProcessEngine without_init(runner.loop(), {testing::TempDir(), "/no/such/init"});
   RecordedEvents events;
   for (Engine* each : {&engine, &without_init}) {

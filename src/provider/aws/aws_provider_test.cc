@@ -3,6 +3,7 @@
 
 #include <cstdlib>
 
+#include "base/beside_test.h"
 #include "provider/aws/aws_testing.h"
 
 namespace tidemill {
@@ -60,8 +61,8 @@ class AwsProviderTest : public ::testing::Test {
   }
   // What another's library for AWS sees of it is as it should be.
   void ExpectSeen(const std::string& phase) {
-    const std::string command = "python3 " TIDEMILL_TESTS "/cloud/aws_group.py " + phase + " " +
-                                world_.region + " " + AwsMotoWorld::GroupOf(pool_);
+    const std::string command = "python3 " + BesideTest(TIDEMILL_TESTS "/cloud/aws_group.py ") +
+                                phase + " " + world_.region + " " + AwsMotoWorld::GroupOf(pool_);
     EXPECT_EQ(system(command.c_str()), 0) << phase;
   }
 

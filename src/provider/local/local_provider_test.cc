@@ -8,6 +8,7 @@
 
 #include <algorithm>
 
+#include "base/beside_test.h"
 #include "provider/local/launch.h"
 #include "provider/local/local_testing.h"
 #include "provider/local/pool_folder.h"
@@ -23,7 +24,8 @@ INSTANTIATE_TEST_SUITE_P(Script, ProviderTest, testing::Values(ProviderMaker([] 
                          })));
 #ifdef TIDEMILL_AGENT
 INSTANTIATE_TEST_SUITE_P(Agent, ProviderTest, testing::Values(ProviderMaker([] {
-                           auto world = std::make_unique<LocalWorld>("", TIDEMILL_AGENT);
+                           auto world =
+                               std::make_unique<LocalWorld>("", BesideTest(TIDEMILL_AGENT));
                            world->options.args = {"--engine", "process"};
                            world->Restart();
                            return world;
@@ -388,7 +390,7 @@ TEST_F(LocalProviderTest, WhatIsUnderWayIsDoneButNotAnsweredWhenItIsDestroyed) {
 #ifdef TIDEMILL_AGENT
 // It has come up, takes its flags, and says goodbye by itself when it is asked to.
 TEST_F(LocalProviderTest, ARealAgentIsGivenTheTimeToLeave) {
-  world_ = std::make_unique<LocalWorld>("", TIDEMILL_AGENT);
+  world_ = std::make_unique<LocalWorld>("", BesideTest(TIDEMILL_AGENT));
   pool_.machines.options = R"({"engine":"process"})";
   std::optional<Result<Refused>> made;
   world_->provider().Make(pool_, {{"spot-1", std::string(kJoinPrefix) + std::string(64, 'a')}},
