@@ -55,11 +55,11 @@ struct WorldSize {
   std::size_t sessions = 0;  // that live, at least
   std::int64_t whole_every = 1;
 };
-// The whole state is small, and compared after every call.
-inline constexpr WorldSize kShortWorlds{.calls = 250, .jobs = 6, .sessions = 8};
-// Worlds that grow old. To read all of one after each call would take most of the time: compared
-// are the jobs that the call named and those of the chunks that the memory store has touched, and
-// the whole state every so many calls. What only PostgreSQL has changed is so found a little later.
+// Compared are, after each call, the jobs that it named and those of the chunks that the memory
+// store has touched, and the whole state every so many calls: to read all of it each time would
+// take most of the time. What only PostgreSQL has changed is so found a little later.
+inline constexpr WorldSize kShortWorlds{.calls = 250, .jobs = 6, .sessions = 8, .whole_every = 25};
+// Worlds that grow old.
 inline constexpr WorldSize kLongWorlds{
     .calls = 5000, .jobs = 40, .sessions = 16, .whole_every = 50};
 

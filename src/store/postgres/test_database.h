@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,7 @@ class TestDatabase {
   // One whose clock stands still hides clock_timestamp() behind a function of its own; all our
   // statements take their time from there.
   enum class Clock { kRuns, kStill };
+  using Connection = std::unique_ptr<PGconn, decltype(&PQfinish)>;
   explicit TestDatabase(Clock clock = Clock::kRuns);
   ~TestDatabase();
   TestDatabase(const TestDatabase&) = delete;
@@ -34,6 +36,7 @@ class TestDatabase {
  private:
   std::string name_;
   std::string conninfo_;
+  Connection connection_{nullptr, &PQfinish};  // kept: to open one costs more than most statements
 };
 
 // The one that tests share which leave nothing behind but rows.

@@ -17,13 +17,11 @@ std::string ClusterConninfo() {
   return conninfo;
 }
 
-std::vector<std::string> Execute(const std::string& conninfo, const std::string& sql) {
-  const std::unique_ptr<PGconn, decltype(&PQfinish)> connection(PQconnectdb(conninfo.c_str()),
-                                                                &PQfinish);
-  const Rows rows(PQexec(connection.get(), sql.c_str()));
+std::vector<std::string> Execute(PGconn* connection, const std::string& sql) {
+  const Rows rows(PQexec(connection, sql.c_str()));
   const ExecStatusType status = PQresultStatus(rows.get());
   if (status != PGRES_COMMAND_OK && status != PGRES_TUPLES_OK) {
-    throw std::runtime_error(sql + ": " + PQerrorMessage(connection.get()));
+    throw std::runtime_error(sql + ": " + PQerrorMessage(connection));
   }
   std::vector<std::string> cells;
   for (int row = 0; row < PQntuples(rows.get()); ++row) {
@@ -32,6 +30,12 @@ std::vector<std::string> Execute(const std::string& conninfo, const std::string&
     }
   }
   return cells;
+}
+
+// In a connection of its own.
+void ExecuteOnce(const std::string& conninfo, const std::string& sql) {
+  const TestDatabase::Connection connection(PQconnectdb(conninfo.c_str()), &PQfinish);
+  Execute(connection.get(), sql);
 }
 
 // Behind PostgreSQL's own: found first by its name, because of the search path.
@@ -67,18 +71,18 @@ const testing::Environment* const kDropShared =
 TestDatabase::TestDatabase(Clock clock) {
   SystemRandom random;
   name_ = "t_" + std::to_string(getpid()) + "_" + std::to_string(random.Next());
-  Execute(ClusterConninfo(), "create database " + name_);
-  Execute(ClusterConninfo(), "alter database " + name_ + " set synchronous_commit = off");
+  ExecuteOnce(ClusterConninfo(), "create database " + name_);
+  ExecuteOnce(ClusterConninfo(), "alter database " + name_ + " set synchronous_commit = off");
   conninfo_ = ClusterConninfo() + " dbname=" + name_;
   if (clock == Clock::kStill) {
-    Sql(kStillClock);
-    Sql("alter database " + name_ + " set search_path = public, pg_catalog");
+    ExecuteOnce(conninfo_, kStillClock);
+    ExecuteOnce(conninfo_, "alter database " + name_ + " set search_path = public, pg_catalog");
   }
   Must(PostgresStore({conninfo_, 1}).Migrate());
 }
 
 TestDatabase::~TestDatabase() {
-  Execute(ClusterConninfo(), "drop database if exists " + name_ + " with (force)");
+  ExecuteOnce(ClusterConninfo(), "drop database if exists " + name_ + " with (force)");
 }
 
 void TestDatabase::Clean() {
@@ -93,7 +97,10 @@ void TestDatabase::Clean() {
 }
 
 std::vector<std::string> TestDatabase::Sql(const std::string& sql) {
-  return Execute(conninfo_, sql);
+  if (!connection_ || PQstatus(connection_.get()) != CONNECTION_OK) {
+    connection_.reset(PQconnectdb(conninfo_.c_str()));
+  }
+  return Execute(connection_.get(), sql);
 }
 
 void TestDatabase::SetClock(std::int64_t now_us) {
