@@ -148,6 +148,14 @@ def registry(env):
     server.kill9()
 
 
+@pytest.fixture(scope="module")
+def module_registry(tmp_path_factory):
+    """As `registry`, for all tests of a module: what one has pushed no other has to push again."""
+    server = Registry(tmp_path_factory.mktemp("registry")).start()
+    yield server
+    server.kill9()
+
+
 @pytest.fixture
 def s3(tmp_path, monkeypatch):
     """An S3 server, which all that is started from now on knows."""

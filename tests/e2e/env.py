@@ -253,7 +253,8 @@ class Postgres:
 
     def sql(self, text: str, database: str = "postgres") -> str:
         """Runs statements with psql; gives the rows as lines, columns parted by '|'."""
-        psql = shutil.which("psql") or str(self.bin / "psql")
+        # Not that of Debian's /usr/bin, a Perl program that looks for this one each time.
+        psql = self.bin / "psql"
         done = subprocess.run(
             [psql, "-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", self.conninfo_of(database)],
             input=text,

@@ -116,7 +116,7 @@ class Guest:
         archive = folder / f"{name}.initramfs"
         archive.write_bytes(_archive(content))
         accel = os.environ.get("TIDEMILL_GUEST_ACCEL", "tcg,thread=multi")
-        command = ["qemu-system-x86_64", "-accel", accel, "-cpu", "max", "-m", "3072"]
+        command = ["qemu-system-x86_64", "-accel", accel, "-cpu", "qemu64", "-m", "3072"]
         command += ["-smp", "2", "-nographic", "-nodefaults", "-serial", "stdio", "-no-reboot"]
         command += ["-monitor", f"unix:{self._monitor},server=on,wait=off"]
         command += ["-netdev", "user,id=net", "-device", "virtio-net-pci,netdev=net,romfile="]

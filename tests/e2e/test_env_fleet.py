@@ -1,27 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """Work inside an environment's image on a machine of the fleet: from no machine, through the
-server, and back to none. With a real Docker Engine, a registry and a real Jupyter."""
+server, and back to none. With a real Docker Engine and a registry. A notebook there is in
+test_env_jupyter.py."""
 
-import json
 import os
 import signal
-import socket
 
-import image_wheels
 import pexpect
 import pytest
-from cli import read_until
 from env import wait_until
 from machines import Machines
-from notebook import Notebook
 from person import Person
 from test_env import folder, index, init  # noqa: F401: fixtures
-
-CELL = """\
-import greet, os
-open("cell.txt", "w").write("x")
-greet.VERSION + os.getcwd()
-"""
 
 
 @pytest.fixture
@@ -51,9 +41,9 @@ def person(tmp_path, folder, docker, index, farm):  # noqa: F811
 
 
 @pytest.fixture
-def where(registry):
+def where(module_registry):
     """Flags that lead to a machine."""
-    return ("--pool", "spot", "--network", "host", "--to", f"{registry.host}/films")
+    return ("--pool", "spot", "--network", "host", "--to", f"{module_registry.host}/films")
 
 
 def jobs(farm):
@@ -101,40 +91,6 @@ def test_whoever_is_waiting_may_leave(person, farm, where):
     wait_until("it to run", lambda: jobs(farm) and len(farm.pids()) == 1, 600)
     process.send_signal(signal.SIGINT)
     assert process.wait(60) == 130
-    wait_until("its end", lambda: all_is_over(farm), 60)
-
-
-def test_a_notebook_there(person, farm, docker, index, where):  # noqa: F811
-    for path in image_wheels.wheels():
-        index.publish_file(path)
-    with socket.create_server(("127.0.0.1", 8888)):
-        process = person.start("env", "jupyter", "--json", *where)
-        said = json.loads(read_until(process.stdout.fileno(), b"\n", 900))
-    assert said["port"] == 8889, "the next that was free"
-    notebook = Notebook(said["port"], said["token"])
-    assert notebook.answers()
-    assert notebook.call("GET", "/lab")[0] == 200
-    assert notebook.execute(CELL) == "'1.1/work'"
-    names = [each["name"] for each in notebook.call("GET", "/api/contents")[1]["content"]]
-    assert {"cell.txt", "main.py"} <= set(names)
-    for token in ("", "0" * 48):
-        assert notebook.call("GET", "/api/contents", token)[0] == 403
-    # Nobody else has been told the token.
-    spec = json.dumps(farm.http.get(f"/v1/jobs/{jobs(farm)[0]['id']}").json())
-    assert said["token"] not in spec
-
-    # It goes on while its server does not.
-    kernels = notebook.call("GET", "/api/kernels")[1]
-    farm.servers[0].terminate()
-    farm.servers[0].start()
-    wait_until("the tunnel", notebook.answers, 60)
-    assert [each["id"] for each in notebook.call("GET", "/api/kernels")[1]] == [
-        each["id"] for each in kernels
-    ]
-
-    process.send_signal(signal.SIGINT)
-    process.wait(60)
-    assert not notebook.answers()
     wait_until("its end", lambda: all_is_over(farm), 60)
 
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A real Jupyter in an environment's image: only on loopback, only with its token."""
+"""A real Jupyter in an environment's image, here and on a machine of the fleet: only on loopback,
+only with its token. In one file, so that its packages are installed once."""
 
 import contextlib
 import json
@@ -14,6 +15,8 @@ from env import wait_until
 from notebook import Notebook
 from person import UID
 from test_env import build, docker_says, folder, index, init  # noqa: F401: fixtures
+from test_env_fleet import all_is_over, farm, jobs, where  # noqa: F401: fixtures
+from test_env_fleet import person as person_of_fleet  # noqa: F401: a fixture
 from test_env_work import containers, person  # noqa: F401: a fixture
 
 CELL = """\
@@ -107,3 +110,44 @@ def test_a_notebook_in_the_image(person, docker, folder, index, jupyter):  # noq
     image, _ = build(person)
     has = "import importlib.util as u; print(bool(u.find_spec('jupyter_server')))"
     assert docker_says(docker, "run", "--rm", image, "python", "-c", has) == "False\n"
+
+
+CELL_THERE = """\
+import greet, os
+open("cell.txt", "w").write("x")
+greet.VERSION + os.getcwd()
+"""
+
+
+def test_a_notebook_there(person_of_fleet, farm, index, where):  # noqa: F811
+    for path in image_wheels.wheels():
+        index.publish_file(path)
+    with socket.create_server(("127.0.0.1", 8888)):
+        process = person_of_fleet.start("env", "jupyter", "--json", *where)
+        said = json.loads(read_until(process.stdout.fileno(), b"\n", 900))
+    assert said["port"] == 8889, "the next that was free"
+    notebook = Notebook(said["port"], said["token"])
+    assert notebook.answers()
+    assert notebook.call("GET", "/lab")[0] == 200
+    assert notebook.execute(CELL_THERE) == "'1.1/work'"
+    names = [each["name"] for each in notebook.call("GET", "/api/contents")[1]["content"]]
+    assert {"cell.txt", "main.py"} <= set(names)
+    for token in ("", "0" * 48):
+        assert notebook.call("GET", "/api/contents", token)[0] == 403
+    # Nobody else has been told the token.
+    spec = json.dumps(farm.http.get(f"/v1/jobs/{jobs(farm)[0]['id']}").json())
+    assert said["token"] not in spec
+
+    # It goes on while its server does not.
+    kernels = notebook.call("GET", "/api/kernels")[1]
+    farm.servers[0].terminate()
+    farm.servers[0].start()
+    wait_until("the tunnel", notebook.answers, 60)
+    assert [each["id"] for each in notebook.call("GET", "/api/kernels")[1]] == [
+        each["id"] for each in kernels
+    ]
+
+    process.send_signal(signal.SIGINT)
+    process.wait(60)
+    assert not notebook.answers()
+    wait_until("its end", lambda: all_is_over(farm), 60)
