@@ -78,7 +78,12 @@ class Differential {
       same_ = same_ && same;
     }
     // Not the Result itself: most callers need nothing more of it.
-    return static_cast<typename decltype(actual)::Base>(std::move(actual));
+    using Value = typename decltype(actual)::value_type;
+    if constexpr (std::is_void_v<Value>) {
+      return actual.has_value();
+    } else {
+      return actual ? std::optional<Value>(*std::move(actual)) : std::nullopt;
+    }
   }
 
   // Of one job, or of all.
