@@ -6,12 +6,15 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <tuple>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
 #include "base/random.h"
+#include "base/result.h"
 #include "model/job.h"
 #include "store/rows.h"
 
@@ -39,6 +42,16 @@ inline NewStream AnyStream(SeededRandom& random, JobId job) {
 template <typename T>
 const T& Plain(const T& value) {
   return value;
+}
+
+// Not the Result itself: most callers need nothing more of it.
+template <typename T>
+auto ValueOf(Result<T> result) {
+  if constexpr (std::is_void_v<T>) {
+    return result.has_value();
+  } else {
+    return result ? std::optional<T>(*std::move(result)) : std::nullopt;
+  }
 }
 
 // How often the runs came to what is rare.

@@ -77,13 +77,7 @@ class Differential {
       EXPECT_TRUE(same) << name << " is answered differently";
       same_ = same_ && same;
     }
-    // Not the Result itself: most callers need nothing more of it.
-    using Value = typename decltype(actual)::value_type;
-    if constexpr (std::is_void_v<Value>) {
-      return actual.has_value();
-    } else {
-      return actual ? std::optional<Value>(*std::move(actual)) : std::nullopt;
-    }
+    return ValueOf(std::move(actual));
   }
 
   // Of one job, or of all.
