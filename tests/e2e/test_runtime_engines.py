@@ -376,7 +376,8 @@ def test_it_adds_little_processor_time(machine, below):
         seconds = run_measured(words, env=machine.environment, stdout=subprocess.DEVNULL)
         return seconds * 1000
 
-    added_ms, bare_ms = map(statistics.median, added_to_a_life(machine, below, 20, spent))
+    # The least of each: what else the machine does only ever adds.
+    added_ms, bare_ms = map(min, added_to_a_life(machine, below, 20, spent))
     assert added_ms < 4 * bare_ms  # of three starts
 
 
