@@ -6,9 +6,9 @@
 namespace tidemill {
 namespace {
 
-// With sanitizers; the gate plays many more seeds without.
 TEST(World, LosesAndDoublesNothingAndFinishesWhateverFails) {
   LoadTotals sum;
+  // Few, because they run with sanitizers; the gate plays many more without.
   for (std::uint64_t seed = 1; seed <= 12; ++seed) {
     World world(DrawPlan(seed));
     const SimOutcome outcome = world.Run();
@@ -22,7 +22,7 @@ TEST(World, LosesAndDoublesNothingAndFinishesWhateverFails) {
     sum.sessions_lost += totals.sessions_lost;
     sum.errors += totals.errors;
   }
-  // Else it would show nothing that the faults are met.
+  // Runs without faults would show nothing.
   EXPECT_GT(sum.lies, 0);
   EXPECT_GT(sum.repeats, 0);
   EXPECT_GT(sum.vanished, 0);
