@@ -187,6 +187,9 @@ SyncRequest Agent::MakeSync() {
   request.session = pass_.session;
   request.token = pass_.token;
   request.free = leaving_ ? Resources{0, 0} : Free();
+  request.soon = JobsThatEndSoon();
+  for (const auto& [job, resting] : resting_) request.resting.push_back(job);
+  for (const auto& [job, failing] : failing_) request.resting.push_back(job);
   request.known = work_.Known();
   const auto& unsaid = work_.Unsaid();
   request.settlements.assign(unsaid.begin(), unsaid.end());
@@ -275,6 +278,7 @@ void Agent::OnSynced(Result<SyncResult> result) {
   if (result->grants.empty() && asked_.millicpus > 0) dry_ = asked_;
   for (const Grant& grant : result->grants) Take(grant);
   Obey(result->back);
+  slots_.SetLimits(std::move(result->limits));
   heard_in_session_ = true;
   deps_.logs.Follow(result->followed);
   // Also without room for more: somebody may want to read what it writes just now.

@@ -103,11 +103,11 @@ class Agent : private SlotEvents {
   Need Resolve(const Need& need) const;
   // Held, and will be over before a sync could bring more.
   bool EndsSoon(const Need& need, const Work::Load& load) const;
+  std::vector<JobId> JobsThatEndSoon() const;
   // For this long, no lease is asked for.
   void AskNothingFor(Duration time);
-  // What is held of all jobs goes back.
   void GiveAllBack();
-  // The same of these jobs, as a server asks for it: others have room for what waits here.
+  // Gives back what waits of these jobs, as a server asks for it: others have room for it.
   void Obey(const std::vector<JobId>& back);
   // What the servers may fill with new leases.
   Resources Free() const;

@@ -34,6 +34,47 @@ class AgentBackTest : public AgentTest {
   }
 };
 
+// Its machine has four slots.
+TEST_F(AgentBackTest, RunsNoMoreOfAJobThanItsLimitAndSaysThatTheRestIsFree) {
+  play_.run = [](const ItemRun&) { return FakeRun{.takes = seconds(10)}; };
+  link_.limits = {{{1}, 3}};
+  Grants(1, 0, 30);
+  StartAgent();
+  RunFor(seconds(2));
+  EXPECT_EQ(engine_->containers(), 3U);
+  EXPECT_EQ(link_.syncs.back().free.millicpus, 1000);
+  // A lower limit comes true as items end, a higher one at once.
+  link_.limits = {{{1}, 1}};
+  Wake();
+  RunFor(seconds(2));
+  EXPECT_EQ(link_.syncs.back().free.millicpus, 1000) << "three have begun";
+  RunFor(seconds(20));
+  const std::size_t ended = link_.outcomes.size();
+  EXPECT_EQ(link_.syncs.back().free.millicpus, 3000);
+  RunFor(seconds(20));
+  EXPECT_EQ(link_.outcomes.size(), ended + 2) << "one at a time";
+  EXPECT_EQ(link_.given_back, 0);
+  link_.limits = {{{1}, 4}};
+  Wake();
+  RunFor(seconds(12));
+  EXPECT_EQ(engine_->containers(), 4U);
+}
+
+TEST_F(AgentBackTest, AContainerBeyondTheLimitMakesWayForAnotherJob) {
+  play_.run = [](const ItemRun&) { return FakeRun{.takes = seconds(1)}; };
+  Grants(1, 0, 90);
+  StartAgent();
+  RunFor(seconds(2));
+  EXPECT_EQ(engine_->containers(), 4U);
+  link_.limits = {{{1}, 2}, {{2}, 2}};
+  Grants(2, 90, 10, {2});
+  Wake();
+  RunFor(seconds(6));
+  EXPECT_EQ(engine_->containers(), 4U);
+  const auto others = std::distance(link_.outcomes.lower_bound(90), link_.outcomes.end());
+  EXPECT_GE(others, 4);
+}
+
 TEST_F(AgentBackTest, GivesBackAtOnceWhatItHasNotBegunAndRunsOn) {
   play_.run = [](const ItemRun&) { return FakeRun{.takes = minutes(1)}; };
   Grants(1, 0, 10);

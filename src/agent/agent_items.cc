@@ -89,7 +89,8 @@ int Agent::DepthOf(const Need& need) const {
   query.unfinished = work_.loads().at(need).unfinished();
   if (query.mode == Mode::kLoop) {
     // The first container must not take what the others, which open after it, could have run.
-    const auto most = SlotsIn(devices_.whole(), *LimitsOf(need));
+    std::int64_t most = SlotsIn(devices_.whole(), *LimitsOf(need));
+    if (const auto limit = slots_.LimitOf(need.job)) most = std::min(most, *limit);
     query.slots = std::max(query.slots, static_cast<int>(most));
   }
   return tidemill::DepthOf(pace == paces_.end() ? Pace() : pace->second, query, options_.limits);
@@ -388,7 +389,9 @@ void Agent::OnOpenFailed(JobId job, const Error& error) {
     return Rest(job, {.reason = error.reason, .for_good = true});
   }
   if (IsMachineFault(error)) return OnMachineFault(error.reason);
-  FailingJob& failing = failing_.try_emplace(job, FailingJob{now, {}}).first->second;
+  const auto [found, is_new] = failing_.try_emplace(job, FailingJob{now, {}});
+  if (is_new) status_at_ = TimePoint::min();  // whoever plans gives its part to others meanwhile
+  FailingJob& failing = found->second;
   failing.reason = error.reason;
   if (now - failing.since > options_.limits.engine_outage) Rest(job, {.reason = error.reason});
 }

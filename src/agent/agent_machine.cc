@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The agent's machine: what is free of it, how it is, and what people are told of it.
 #include <algorithm>
+#include <iterator>
 #include <set>
 #include <utility>
 
@@ -49,6 +50,17 @@ bool Agent::EndsSoon(const Need& need, const Work::Load& load) const {
   return pace->second.mean_us() < ahead && pace->second.LastsUs(load.unfinished(), slots) < ahead;
 }
 
+std::vector<JobId> Agent::JobsThatEndSoon() const {
+  std::set<JobId> soon, later;
+  for (const auto& [need, load] : work_.loads()) {
+    (EndsSoon(need, load) ? soon : later).insert(need.job);
+  }
+  std::vector<JobId> jobs;
+  std::set_difference(soon.begin(), soon.end(), later.begin(), later.end(),
+                      std::back_inserter(jobs));
+  return jobs;
+}
+
 // What is held counts as room when it will be done before a sync could bring more. A container that
 // has nothing to run makes way, so it counts as room too.
 Resources Agent::Free() const {
@@ -61,8 +73,16 @@ Resources Agent::Free() const {
     if (EndsSoon(need, load)) continue;
     const std::optional<Resources> each = LimitsOf(need);
     if (!each) return {0, 0};  // just granted: how much it takes is not known yet
-    tidemill::Take(free, *each,
-                   std::min<std::int64_t>(load.unfinished(), SlotsIn(devices_.whole(), *each)));
+    std::int64_t slots =
+        std::min<std::int64_t>(load.unfinished(), SlotsIn(devices_.whole(), *each));
+    if (const auto limit = slots_.LimitOf(need.job)) {
+      // What has begun goes on.
+      const std::int64_t busy = slots_.BusyOf(Resolve(need));
+      slots = std::min(slots, std::max(*limit, busy));
+    }
+    // What waits for a container that cannot be opened keeps nobody else from running.
+    if (failing_.contains(need.job)) slots = slots_.BusyOf(Resolve(need));
+    tidemill::Take(free, *each, slots);
     free.devices[kWholeMachine] = 0;
   }
   free.millicpus = std::max<std::int64_t>(free.millicpus, 0);
@@ -134,6 +154,11 @@ void Agent::Tidy() {
   std::erase_if(resting_, [now](const auto& entry) { return entry.second.until <= now; });
   pins_.ForgetIf([this](JobId job) { return !work_.HasUnfinished(job); });
   std::erase_if(failing_, is_over);
+  // Also if there was no room to try it again.
+  const auto given_up = std::find_if(failing_.begin(), failing_.end(), [&](const auto& entry) {
+    return now - entry.second.since > options_.limits.engine_outage;
+  });
+  if (given_up != failing_.end()) Rest(given_up->first, {.reason = given_up->second.reason});
   std::erase_if(paces_, is_over);
   std::erase_if(caches_,
                 [&](const auto& entry) { return entry.second.held != nullptr && is_over(entry); });

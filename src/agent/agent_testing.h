@@ -64,6 +64,7 @@ class TestLink : public ServerLink {
     result.gone = std::exchange(to_drop, {});
     result.followed = followed;
     result.back = back;
+    result.limits = limits;
     result.streams = streams;
     if (request.free.millicpus > 0 && !to_grant.empty()) {
       result.grants.push_back(to_grant.front());
@@ -111,11 +112,12 @@ class TestLink : public ServerLink {
     }
   }
 
-  Done<bool> waits;                  // the last one that does
-  std::vector<JobId> followed;       // told with each sync
-  std::vector<JobId> back;           // told with each sync
-  std::vector<AskedStream> streams;  // told with each sync
-  std::string objects;               // of every job
+  Done<bool> waits;                      // the last one that does
+  std::vector<JobId> followed;           // told with each sync
+  std::vector<JobId> back;               // told with each sync
+  std::map<JobId, std::int64_t> limits;  // told with each sync
+  std::vector<AskedStream> streams;      // told with each sync
+  std::string objects;                   // of every job
   std::map<JobId, std::string> documents;
   Secrets secrets;  // of every job
   RoleKeys role;    // of every job

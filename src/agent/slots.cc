@@ -61,9 +61,50 @@ void Slots::TryAgainLater() {
 }
 
 int Slots::SlotsOf(const Need& need) const {
+  return static_cast<int>(
+      std::count_if(slots_.begin(), slots_.end(), [this, &need](const auto& slot) {
+        return slot->need() == need && !slot->retired && !IsBeyondLimit(*slot);
+      }));
+}
+
+std::optional<std::int64_t> Slots::LimitOf(JobId job) const {
+  const auto found = limits_.find(job);
+  return found == limits_.end() ? std::nullopt : std::optional(found->second);
+}
+
+int Slots::BusyOf(const Need& need) const {
   return static_cast<int>(std::count_if(slots_.begin(), slots_.end(), [&need](const auto& slot) {
-    return slot->need() == need && !slot->retired;
+    return slot->need() == need && !slot->runs.empty();
   }));
+}
+
+// The oldest ones are kept.
+bool Slots::IsBeyondLimit(const Slot& slot) const {
+  const std::optional<std::int64_t> limit = LimitOf(slot.spec.job);
+  if (!limit) return false;
+  std::int64_t older = 0;
+  for (const auto& other : slots_) {
+    if (other.get() == &slot) break;
+    older += other->spec.job == slot.spec.job && !other->retired;
+  }
+  return older >= *limit;
+}
+
+bool Slots::MakeWayInLimit(JobId job, const IsNeeded& is_needed) {
+  const std::optional<std::int64_t> limit = LimitOf(job);
+  if (!limit) return true;
+  const auto is_its = [job](const auto& slot) { return slot->spec.job == job && !slot->retired; };
+  if (std::count_if(slots_.begin(), slots_.end(), is_its) < *limit) return true;
+  const auto spare = std::find_if(slots_.begin(), slots_.end(), [&](const auto& slot) {
+    return is_its(slot) && slot->container && slot->runs.empty() && !is_needed(slot->need());
+  });
+  if (*limit == 0 || spare == slots_.end()) return false;
+  if ((*spare)->spec.loop) {
+    LetGo(**spare);
+    return false;  // when it is gone
+  }
+  Close(spare->get());
+  return true;
 }
 
 bool Slots::HasOpen(JobId job) const {
@@ -92,7 +133,7 @@ std::map<JobId, Resources> Slots::MeasureUse() {
 Slots::Slot* Slots::FewestRuns(const Need& need, int depth, bool alone) const {
   Slot* best = nullptr;
   for (const auto& slot : slots_) {
-    if (slot->need() != need || !slot->Takes(depth, alone)) continue;
+    if (slot->need() != need || !slot->Takes(depth, alone) || IsBeyondLimit(*slot)) continue;
     if (best == nullptr || slot->runs.size() < best->runs.size()) best = slot.get();
   }
   return best;
@@ -178,7 +219,8 @@ std::map<JobId, TimePoint> Slots::Openings() const {
 std::optional<Room::Share> Slots::MakeRoom(const Resources& limits, const IsNeeded& is_needed) {
   while (!room_.Fits(limits)) {
     const auto spare = std::find_if(slots_.begin(), slots_.end(), [&](const auto& slot) {
-      return slot->container && slot->runs.empty() && !slot->retired && !is_needed(slot->need());
+      return slot->container && slot->runs.empty() && !slot->retired &&
+             (IsBeyondLimit(*slot) || !is_needed(slot->need()));
     });
     if (spare == slots_.end()) return std::nullopt;
     if ((*spare)->spec.loop) {
@@ -197,6 +239,7 @@ void Slots::Want(JobId job, const Resources& limits, int count, const std::funct
     // The first one may have to wait for an image; the others of the job must not fill the places
     // of other jobs meanwhile.
     if (have > 0 && !HasOpen(job)) return;
+    if (!MakeWayInLimit(job, is_needed)) return;
     std::optional<Room::Share> share = MakeRoom(limits, is_needed);
     if (!share) return;
     Open(make(), *std::move(share));

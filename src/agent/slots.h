@@ -60,6 +60,11 @@ class Slots {
   // Brings the engine up; Open waits for it.
   void Start();
 
+  // How many containers of a job may have runs; of a job that is not here, all for which there is
+  // room. Those beyond it end what they have, take nothing more, and make way for others.
+  void SetLimits(std::map<JobId, std::int64_t> limits) { limits_ = std::move(limits); }
+  std::optional<std::int64_t> LimitOf(JobId job) const;
+
   // A run can be given to some open container for the need that has fewer than `depth`; alone, to
   // one that has none.
   bool HasPlace(const Need& need, int depth, bool alone = false) const;
@@ -150,7 +155,10 @@ class Slots {
   std::set<DataPlace> DataPlaces() const;
 
   std::size_t size() const { return slots_.size(); }
+  // Those that may be given runs.
   int SlotsOf(const Need& need) const;
+  // Those that have runs.
+  int BusyOf(const Need& need) const;
   // What the containers of each job use now; the processors, on average since the last call.
   std::map<JobId, Resources> MeasureUse();
   // What the first run of each container has written, or those before it there.
@@ -190,6 +198,11 @@ class Slots {
   // Of a machine's room for one more; nothing if it cannot be made.
   std::optional<Room::Share> MakeRoom(const Resources& limits, const IsNeeded& is_needed);
   Slot* FewestRuns(const Need& need, int depth, bool alone) const;
+  // Of its job's containers, one more than may have runs.
+  bool IsBeyondLimit(const Slot& slot) const;
+  // One of the job's containers that nothing needs makes way for another. False: there is none, and
+  // the job has all that it may have.
+  bool MakeWayInLimit(JobId job, const IsNeeded& is_needed);
 
   const AgentDeps& deps_;
   const AgentOptions& options_;
@@ -198,6 +211,7 @@ class Slots {
   const std::shared_ptr<char> alive_ = std::make_shared<char>();
 
   Room room_;
+  std::map<JobId, std::int64_t> limits_;
   std::vector<std::unique_ptr<Slot>> slots_;
   std::uint64_t last_run_ = 0;
   std::uint64_t last_stream_;  // rises over all lives of the agent

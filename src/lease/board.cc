@@ -99,11 +99,11 @@ bool JobBoard::IsFor(const Entry& entry, const std::string& project) {
   return !entry.dry && (project.empty() || entry.job.project == project);
 }
 
-bool JobBoard::Fits(const AgentPlace& agent, const Resources& free) const {
+bool JobBoard::Fits(const AgentPlace& agent, const AgentRoom& room) const {
   return std::any_of(jobs_.begin(), jobs_.end(), [&](const Entry& entry) {
     if (!IsFor(entry, agent.project)) return false;
-    if (agent.project.empty()) return SlotsIn(free, entry.job.resources) > 0;
-    return book_.SlotsFor(agent, entry.job.id, entry.job.resources, free) > 0;
+    if (agent.project.empty()) return SlotsIn(room.free, entry.job.resources) > 0;
+    return book_.SlotsFor(agent, entry.job.id, entry.job.resources, room) > 0;
   });
 }
 
@@ -112,9 +112,10 @@ bool JobBoard::HasWork(const std::string& project) const {
                      [&](const Entry& entry) { return IsFor(entry, project); });
 }
 
-std::vector<Ask> JobBoard::AsksFor(const AgentPlace& agent, const Resources& free,
-                                   std::int64_t agents, Random& random) {
+std::vector<Ask> JobBoard::AsksFor(const AgentPlace& agent, AgentRoom room, std::int64_t agents,
+                                   Random& random) {
   std::vector<Ask> asks;
+  book_.RaiseLimits(agent, room);
   if (jobs_.empty() || (book_.in_force() && agent.project.empty())) return asks;
   const std::size_t first = turn_++;
   for (std::size_t n = 0; n < jobs_.size() && asks.size() < limits::kAsksPerSync; ++n) {
@@ -124,14 +125,16 @@ std::vector<Ask> JobBoard::AsksFor(const AgentPlace& agent, const Resources& fre
     // Of a job on trial one item a slot, however short they are: if all are going to fail, few have
     // when that is known.
     const std::optional<double> item_ms = job.trial > 0 ? std::nullopt : entry.time.Mean();
-    book_.NoteHeldBack(agent, job.id, job.resources, free);
-    const auto [slots, whole] = book_.AllowedFor(agent, job.id, job.resources, free);
-    int items = LeaseItems(
-        {.slots = slots, .item_ms = item_ms, .free_items = job.free_items, .agents = agents});
-    if (!whole) items = static_cast<int>(std::min<std::int64_t>(items, slots));
+    book_.NoteHeldBack(agent, job.id, job.resources, room);
+    const PlanBook::Allowed allowed = book_.AllowedFor(agent, job.id, job.resources, room);
+    const int items = LeaseItems({.slots = allowed.slots,
+                                  .item_ms = item_ms,
+                                  .free_items = job.free_items,
+                                  .agents = agents});
     if (items == 0) continue;
-    book_.Book(agent, job.id, job.resources, std::min<std::int64_t>(items, slots));
-    Ask ask{job.id, items, random.NewId<LeaseId>(), job.resources.memory_bytes, free.memory_bytes};
+    book_.Book(agent, job.id, job.resources, allowed);
+    Ask ask{job.id, items, random.NewId<LeaseId>(), job.resources.memory_bytes,
+            room.free.memory_bytes};
     const PlanBook::WornHere worn = book_.WornIn(agent.pool, job.id);
     if (worn == PlanBook::WornHere::kNot) ask.worn = WornItems::kNot;
     if (worn == PlanBook::WornHere::kFirst) {

@@ -50,12 +50,12 @@ class JobBoard {
 
   // Whether an agent with so much room could be given something. Of an agent whose project is not
   // known yet any: the store grants nothing of another one.
-  bool Fits(const AgentPlace& agent, const Resources& free) const;
+  bool Fits(const AgentPlace& agent, const AgentRoom& room) const;
   // The same of an agent of which nobody knows what room it has.
   bool HasWork(const std::string& project) const;
   // The jobs to try for it, in turn; they are booked until its sync is over. Nothing for an agent
   // that nobody knows, while a plan is in force: it belongs to the pool.
-  std::vector<Ask> AsksFor(const AgentPlace& agent, const Resources& free, std::int64_t agents,
+  std::vector<Ask> AsksFor(const AgentPlace& agent, AgentRoom room, std::int64_t agents,
                            Random& random);
   PlanBook& book() { return book_; }
   // How long an item of the job takes, if it was here lately and that is known.

@@ -30,7 +30,7 @@ BoardJob OnTrial(std::int64_t number, int trial) {
 
 class JobBoardTest : public ::testing::Test {
  protected:
-  std::vector<Ask> Asks() { return board_.AsksFor({.project = "p"}, kBoardMachine, 1, random_); }
+  std::vector<Ask> Asks() { return board_.AsksFor({.project = "p"}, {kBoardMachine}, 1, random_); }
 
   SeededRandom random_{1};
   JobBoard board_;
@@ -38,7 +38,7 @@ class JobBoardTest : public ::testing::Test {
 
 TEST_F(JobBoardTest, AsksForNothingWhenThereIsNothing) {
   EXPECT_TRUE(Asks().empty());
-  EXPECT_FALSE(board_.Fits({.project = "p"}, kBoardMachine));
+  EXPECT_FALSE(board_.Fits({.project = "p"}, {kBoardMachine}));
 }
 
 TEST_F(JobBoardTest, LetsJobsTakeTurns) {
@@ -68,11 +68,11 @@ TEST_F(JobBoardTest, PassesOverJobsThatDoNotFit) {
 TEST_F(JobBoardTest, DoesNotAskForADryJobBeforeTheNextLook) {
   board_.SetJobs({JobWith(1, 100)});
   board_.MarkDry(JobId{1});
-  EXPECT_FALSE(board_.Fits({.project = "p"}, kBoardMachine));
+  EXPECT_FALSE(board_.Fits({.project = "p"}, {kBoardMachine}));
   EXPECT_TRUE(Asks().empty());
   EXPECT_EQ(board_.free_items(), 0);
   board_.SetJobs({JobWith(1, 100)});
-  EXPECT_TRUE(board_.Fits({.project = "p"}, kBoardMachine));
+  EXPECT_TRUE(board_.Fits({.project = "p"}, {kBoardMachine}));
 }
 
 TEST_F(JobBoardTest, SizesLeasesByWhatItemsHaveTaken) {
@@ -135,7 +135,7 @@ TEST_F(JobBoardTest, PassesOverJobsWhoseDevicesAreNotThere) {
   EXPECT_FALSE(board_.HasWork("q"));
   Resources free = kBoardMachine;
   free.devices = {{"gpu", 5}};
-  EXPECT_EQ(board_.AsksFor({.project = "p"}, free, 1, random_).at(0).max_items, 2);
+  EXPECT_EQ(board_.AsksFor({.project = "p"}, {free}, 1, random_).at(0).max_items, 2);
 }
 
 TEST_F(JobBoardTest, OfAJobOnTrialASlotHasOneItemHoweverShortTheyAre) {
@@ -183,7 +183,7 @@ TEST_F(JobBoardTest, ItemsThatWereInterruptedOftenGoWhereThePlanHasSlotsForThem)
   const auto worn = [this](std::uint64_t agent, const char* pool) {
     std::vector<WornItems> kinds;
     for (const Ask& ask :
-         board_.AsksFor({{0, agent}, "p", pool, "m", kBoardMachine}, kBoardMachine, 1, random_)) {
+         board_.AsksFor({{0, agent}, "p", pool, "m", kBoardMachine}, {kBoardMachine}, 1, random_)) {
       kinds.push_back(ask.worn);
     }
     return kinds;

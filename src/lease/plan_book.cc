@@ -9,11 +9,6 @@ namespace {
 // An agent's last items are not worth a round of syncs if they are over so soon.
 constexpr double kShortTailMs = 2000;
 
-Resources WithWhole(Resources shape) {
-  shape.devices[kWholeMachine] = 1;
-  return shape;
-}
-
 std::int64_t Find(const auto& map, const auto& key) {
   const auto found = map.find(key);
   return found == map.end() ? 0 : found->second;
@@ -21,13 +16,29 @@ std::int64_t Find(const auto& map, const auto& key) {
 
 }  // namespace
 
-// Items that run side by side. Of a job that nobody knows what it needs, all that is owed.
-std::int64_t PlanBook::SlotsOf(const Use& use, JobId job) const {
+// Items that run side by side.
+std::int64_t PlanBook::SlotsOf(const Use& use, JobId job) {
   const std::int64_t owed = Find(use.owed, job);
-  const auto need = needs_.find(job);
-  if (owed == 0 || need == needs_.end()) return owed;
-  const std::int64_t fit = SlotsIn(WithWhole(use.agent.shape), need->second);
-  return std::min(owed, std::max<std::int64_t>(fit, 1));
+  const auto limit = use.limits.find(job);
+  return limit == use.limits.end() ? owed : std::min(owed, limit->second);
+}
+
+std::int64_t PlanBook::WaitingOf(const Use& use, JobId job) {
+  return Find(use.owed, job) - SlotsOf(use, job);
+}
+
+std::int64_t PlanBook::WaitingOn(SessionId session, JobId job) const {
+  const auto use = uses_.find(session);
+  return use == uses_.end() ? 0 : WaitingOf(use->second, job);
+}
+
+std::map<JobId, std::int64_t> PlanBook::LimitsOf(SessionId session) const {
+  const auto use = uses_.find(session);
+  return use == uses_.end() ? std::map<JobId, std::int64_t>() : use->second.limits;
+}
+
+void PlanBook::GuessLimits(Use& use) const {
+  use.limits = SideBySide(use.agent.shape, use.owed, needs_);
 }
 
 void PlanBook::Count(const Use& use, int sign) {
@@ -46,19 +57,20 @@ void PlanBook::CountAll() {
 void PlanBook::UseAnswer(std::vector<SessionUse> uses, std::int64_t look) {
   std::erase_if(settled_, [look](const auto& entry) { return entry.second < look; });
   std::map<SessionId, Use> before = std::exchange(uses_, {});
-  for (SessionUse& use : uses) {
-    if (settled_.contains(use.session)) continue;
-    uses_[use.session] = {
-        {use.session, use.project, use.pool, {}, use.shape}, std::move(use.owed), {}};
+  for (SessionUse& answer : uses) {
+    if (settled_.contains(answer.session)) continue;
+    Use& use = uses_[answer.session];
+    use.agent = {answer.session, answer.project, answer.pool, {}, answer.shape};
+    if (const auto known = before.find(answer.session); known != before.end()) {
+      use = std::move(known->second);
+      before.erase(known);
+    }
+    use.owed = std::move(answer.owed);
   }
   for (auto& [session, use] : before) {
-    if (settled_.contains(session)) {
-      uses_[session] = std::move(use);
-    } else if (!use.booked.empty()) {
-      // Its exchange is under way.
-      Use& now = uses_.try_emplace(session, Use{use.agent, {}, {}}).first->second;
-      now.booked = std::move(use.booked);
-    }
+    if (!settled_.contains(session)) use.owed.clear();
+    // Else its exchange is under way.
+    if (settled_.contains(session) || !use.booked.empty()) uses_[session] = std::move(use);
   }
 }
 
@@ -86,90 +98,147 @@ void PlanBook::Set(PlanInForce plan, std::int64_t look, const Facts& facts) {
       }
     }
   }
+  for (auto& [session, use] : uses_) {
+    const bool has_all = std::all_of(use.owed.begin(), use.owed.end(), [&](const auto& entry) {
+      return use.limits.contains(entry.first);
+    });
+    if (!IsHere(use) || !has_all) GuessLimits(use);
+    std::erase_if(use.limits, [&](const auto& entry) { return !use.owed.contains(entry.first); });
+  }
   CountAll();
   back_.clear();
+  relimited_.clear();
   std::set<Row> rows;
   for (const auto& [row, used] : used_) rows.insert(row);
-  for (const Row& row : rows) AskBack(row, facts);
+  for (const Row& row : rows) Balance(row, facts);
 }
 
-// Two reasons to ask items back that have not begun:
-// - More of the job is in use than it may have: as many agents as hold the surplus. Their slots
-//   come free as what runs ends, and nothing of the job is granted there until it has room again.
-// - Less is in use than it may have, and nobody else can begin the job's last items because they
-//   wait behind others: those that would wait longest.
-void PlanBook::AskBack(const Row& row, const Facts& facts) {
-  const JobId job = row.first;
-  const std::int64_t used = Find(used_, row);
-  const std::int64_t surplus = used - Find(slots_, row);
-  const std::optional<JobFacts> known = facts(job);
-  if (surplus == 0 || !known || (surplus < 0 && known->has_free)) return;
-  struct Holder {
-    SessionId session;
-    std::int64_t slots = 0;
-    std::int64_t waits = 0;  // not begun
-  };
+std::vector<PlanBook::Holder> PlanBook::HoldersOf(const Row& row) const {
   std::vector<Holder> holders;
   for (const auto& [session, use] : uses_) {
-    if (use.agent.pool != row.second || !use.owed.contains(job)) continue;
-    const std::int64_t slots = SlotsOf(use, job);
-    holders.push_back({session, slots, use.owed.at(job) - slots});
+    if (use.agent.pool != row.second || !use.owed.contains(row.first)) continue;
+    holders.push_back({session, SlotsOf(use, row.first), WaitingOf(use, row.first)});
   }
-  if (surplus > 0) {
-    // Those with nothing to give back make room by themselves.
-    std::stable_sort(holders.begin(), holders.end(),
-                     [](const Holder& a, const Holder& b) { return a.waits < b.waits; });
-    std::int64_t left = surplus;
-    for (const Holder& holder : holders) {
-      if (left <= 0) break;
-      left -= holder.slots;
-      if (holder.waits > 0) back_[holder.session].push_back(job);
+  return holders;
+}
+
+// - More of the job is in use than it may have: as many agents as hold the surplus get a lower
+//   limit. What they have begun goes on; one that may run nothing gives the rest back.
+// - Less is in use than it may have: agents that hold items that wait, and have room, run more of
+//   them. If the job's last items still wait behind others, those that would wait longest go back,
+//   for others to begin them.
+void PlanBook::Balance(const Row& row, const Facts& facts) {
+  const std::int64_t surplus = Find(used_, row) - Find(slots_, row);
+  if (surplus > 0) TakeSurplus(row, surplus);
+  for (const Holder& holder : HoldersOf(row)) {
+    Use& use = uses_.at(holder.session);
+    if (holder.waits > 0 && IsHere(use) && RaiseLimits(use, use.room)) {
+      relimited_.insert(holder.session);
     }
-    return;
+    // Said each time until it is done: the answer that said so may not have arrived.
+    if (holder.waits > 0 && SlotsOf(use, row.first) == 0) {
+      back_[holder.session].push_back(row.first);
+    }
   }
-  const double item_ms = known->item_ms.value_or(0);
+  const std::int64_t missing = Find(slots_, row) - Find(used_, row);
+  const std::optional<JobFacts> known = facts(row.first);
+  if (missing > 0 && known && !known->has_free)
+    SpreadTail(row, missing, known->item_ms.value_or(0));
+}
+
+void PlanBook::TakeSurplus(const Row& row, std::int64_t surplus) {
+  std::vector<Holder> holders = HoldersOf(row);
+  // Those with nothing that waits make room by themselves.
+  std::stable_sort(holders.begin(), holders.end(),
+                   [](const Holder& a, const Holder& b) { return a.waits < b.waits; });
+  for (const Holder& holder : holders) {
+    if (surplus <= 0) return;
+    const std::int64_t taken = std::min(surplus, holder.slots);
+    surplus -= taken;
+    if (holder.waits == 0) continue;
+    Use& use = uses_.at(holder.session);
+    Count(use, -1);
+    use.limits[row.first] = holder.slots - taken;
+    Count(use, 1);
+    relimited_.insert(holder.session);
+  }
+}
+
+void PlanBook::SpreadTail(const Row& row, std::int64_t missing, double item_ms) {
+  std::vector<Holder> holders = HoldersOf(row);
   std::stable_sort(holders.begin(), holders.end(), [](const Holder& a, const Holder& b) {
     return a.waits * b.slots > b.waits * a.slots;
   });
-  std::int64_t missing = -surplus;
   for (const Holder& holder : holders) {
     const double waits_ms = static_cast<double>(holder.waits) /
                             static_cast<double>(std::max<std::int64_t>(holder.slots, 1)) * item_ms;
     if (missing <= 0 || waits_ms < kShortTailMs) break;
     missing -= holder.waits;
-    back_[holder.session].push_back(job);
+    back_[holder.session].push_back(row.first);
   }
 }
 
-PlanBook::Allowed PlanBook::AllowedBut(const AgentPlace& agent, JobId job, const Resources& need,
-                                       const Resources& free, std::int64_t booked) const {
-  const std::int64_t fit = SlotsIn(free, need);
-  if (!in_force() || fit <= 0) return {fit, true};
+bool PlanBook::IsReservedForOthers(const AgentPlace& agent, JobId job) const {
   for (const std::string& id : {agent.machine, agent.pool + "/" + agent.machine}) {
     const auto held = reserved_.find(agent.project + "/" + id);
-    if (held != reserved_.end() && held->second != job) return {};
+    if (held != reserved_.end() && held->second != job) return true;
   }
-  const Row row{job, agent.pool};
-  const std::int64_t whole = SlotsIn(WithWhole(agent.shape), need);
+  return false;
+}
+
+PlanBook::Allowed PlanBook::AllowedBut(const AgentPlace& agent, JobId job, const Resources& need,
+                                       const AgentRoom& room, std::int64_t booked) const {
+  const std::int64_t fit = SlotsIn(room.free, need);
+  if (room.resting.contains(job)) return {};
+  if (!in_force() || fit <= 0) return {std::max<std::int64_t>(fit, 0)};
+  if (IsReservedForOthers(agent, job)) return {};
   std::int64_t own = 0;
   if (const auto use = uses_.find(agent.session); use != uses_.end()) {
     own = SlotsOf(use->second, job);
   }
-  const std::int64_t left = Find(slots_, row) - Find(used_, row) - booked;
-  if (left + own < whole) return {std::clamp<std::int64_t>(left, 0, fit), false};
-  // What the agent holds and counts as free, because it is over soon, makes way for this.
-  const std::int64_t makes_way = std::clamp<std::int64_t>(own + fit - whole, 0, own);
-  return {std::clamp<std::int64_t>(left + makes_way, 0, fit), true};
+  const Row row{job, agent.pool};
+  const std::int64_t left =
+      std::max<std::int64_t>(Find(slots_, row) - Find(used_, row) - booked, 0);
+  // What ends soon makes way for as many of its own.
+  const std::int64_t ending = room.soon.contains(job) ? own : 0;
+  const std::int64_t slots = std::min(fit, left + ending);
+  return {slots, own + std::max<std::int64_t>(slots - ending, 0)};
 }
 
 PlanBook::Allowed PlanBook::AllowedFor(const AgentPlace& agent, JobId job, const Resources& need,
-                                       const Resources& free) const {
-  return AllowedBut(agent, job, need, free, Find(booked_, Row{job, agent.pool}));
+                                       const AgentRoom& room) const {
+  return AllowedBut(agent, job, need, room, Find(booked_, Row{job, agent.pool}));
 }
 
 std::int64_t PlanBook::SlotsFor(const AgentPlace& agent, JobId job, const Resources& need,
-                                const Resources& free) const {
-  return AllowedFor(agent, job, need, free).slots;
+                                const AgentRoom& room) const {
+  return AllowedFor(agent, job, need, room).slots;
+}
+
+void PlanBook::RaiseLimits(const AgentPlace& agent, AgentRoom& room) {
+  const auto use = uses_.find(agent.session);
+  if (!in_force() || use == uses_.end()) return;
+  RaiseLimits(use->second, room);
+  use->second.room = room;
+}
+
+bool PlanBook::RaiseLimits(Use& use, AgentRoom& room) {
+  bool raised = false;
+  for (const auto& [job, owed] : use.owed) {
+    const auto need = needs_.find(job);
+    const std::int64_t waits = WaitingOf(use, job);
+    if (waits <= 0 || need == needs_.end() || IsReservedForOthers(use.agent, job)) continue;
+    const Row row{job, use.agent.pool};
+    const std::int64_t left = Find(slots_, row) - Find(used_, row) - Find(booked_, row);
+    const std::int64_t more = std::min({waits, left, SlotsIn(room.free, need->second)});
+    if (more <= 0) continue;
+    Count(use, -1);
+    use.limits[job] = SlotsOf(use, job) + more;
+    Count(use, 1);
+    Take(room.free, need->second, more);
+    raised = true;
+  }
+  return raised;
 }
 
 PlanBook::WornHere PlanBook::WornIn(const std::string& pool, JobId job) const {
@@ -179,16 +248,19 @@ PlanBook::WornHere PlanBook::WornIn(const std::string& pool, JobId job) const {
 }
 
 void PlanBook::NoteHeldBack(const AgentPlace& agent, JobId job, const Resources& need,
-                            const Resources& free) {
-  held_back_ |= SlotsFor(agent, job, need, free) < AllowedBut(agent, job, need, free, 0).slots;
+                            const AgentRoom& room) {
+  held_back_ |= SlotsFor(agent, job, need, room) < AllowedBut(agent, job, need, room, 0).slots;
 }
 
-void PlanBook::Book(const AgentPlace& agent, JobId job, const Resources& need, std::int64_t slots) {
+void PlanBook::Book(const AgentPlace& agent, JobId job, const Resources& need,
+                    const Allowed& allowed) {
   if (!in_force()) return;
-  if (needs_.try_emplace(job, need).second) CountAll();
-  Use& use = uses_.try_emplace(agent.session, Use{agent, {}, {}}).first->second;
-  use.booked[job] += slots;
-  booked_[{job, use.agent.pool}] += slots;
+  needs_.try_emplace(job, need);
+  Use& use = uses_.try_emplace(agent.session, Use{agent}).first->second;
+  const std::int64_t more = std::max<std::int64_t>(*allowed.limit - SlotsOf(use, job), 0);
+  use.booked[job] += more;
+  use.asked_limits[job] = *allowed.limit;
+  booked_[{job, use.agent.pool}] += more;
 }
 
 void PlanBook::Unbook(SessionId session) {
@@ -196,16 +268,32 @@ void PlanBook::Unbook(SessionId session) {
   if (found == uses_.end()) return;
   Count(found->second, -1);
   found->second.booked.clear();
+  found->second.asked_limits.clear();
   Count(found->second, 1);
 }
 
 void PlanBook::Settle(const AgentPlace& agent, const std::map<JobId, std::int64_t>& owed) {
   if (!in_force()) return;
+  Use use{agent};
+  if (const auto before = uses_.find(agent.session); before != uses_.end()) {
+    use.limits = before->second.limits;
+    use.room = before->second.room;
+    // Of those that were asked for, the one that was granted.
+    for (const auto& [job, limit] : before->second.asked_limits) {
+      if (Find(owed, job) > Find(before->second.owed, job) || !use.limits.contains(job)) {
+        use.limits[job] = limit;
+      }
+    }
+  }
   Forget(agent.session);
   settled_[agent.session] = look_;
   if (owed.empty()) return;
-  const Use& use = uses_.emplace(agent.session, Use{agent, owed, {}}).first->second;
-  Count(use, 1);
+  use.owed = owed;
+  use.synced = look_;
+  const std::map<JobId, std::int64_t> guessed = SideBySide(agent.shape, owed, needs_);
+  for (const auto& [job, slots] : guessed) use.limits.try_emplace(job, slots);
+  std::erase_if(use.limits, [&](const auto& entry) { return !owed.contains(entry.first); });
+  Count(uses_.emplace(agent.session, std::move(use)).first->second, 1);
 }
 
 void PlanBook::Forget(SessionId session) {
@@ -223,10 +311,10 @@ std::vector<JobId> PlanBook::TakeBack(SessionId session) {
   return jobs;
 }
 
-std::vector<SessionId> PlanBook::AskedBack() const {
-  std::vector<SessionId> sessions;
-  for (const auto& [session, jobs] : back_) sessions.push_back(session);
-  return sessions;
+std::vector<SessionId> PlanBook::ToBeTold() const {
+  std::set<SessionId> sessions = relimited_;
+  for (const auto& [session, jobs] : back_) sessions.insert(session);
+  return {sessions.begin(), sessions.end()};
 }
 
 }  // namespace tidemill

@@ -25,8 +25,19 @@ struct AgentPlace {
   Resources shape = {0, 0};
 };
 
+// What an agent says it could use.
+struct AgentRoom {
+  Resources free{0, 0};       // also what it holds of the jobs below
+  std::set<JobId> soon = {};  // all that it holds of these is over before a sync could bring more
+  std::set<JobId> resting = {};  // cannot run there for a while
+};
+
 // The plan that is in force and what runs by it, as one server knows: how much of a job it may
-// still grant to an agent, and what agents are to give back. A value.
+// still grant to an agent, how many items of it an agent may run side by side, and what agents are
+// to give back. A value.
+//
+// An agent runs no more of a job than its limit here, whatever it holds. So what it holds can be
+// seconds of work, also of a job that has only a part of the machine.
 //
 // What other servers have granted is as old as the last Set; what came through this one is as new
 // as its last exchange. So of several servers each keeps to the plan, and together they may pass it
@@ -48,23 +59,29 @@ class PlanBook {
   // False: nobody plans here, or nobody has looked yet, and nothing is limited by it.
   bool in_force() const { return in_force_; }
 
-  // Of a job on an agent's machine: how many items may begin, of those that fit into `free`; and
-  // whether it may have all of the machine, so that more can wait there for those to end. An agent
-  // runs as many as fit.
+  // Of a job on an agent's machine: so many more items may begin, of those that fit into what is
+  // free, and so many may then run side by side; no limit: as many as fit.
   struct Allowed {
     std::int64_t slots = 0;
-    bool whole = false;
+    std::optional<std::int64_t> limit = {};
   };
   Allowed AllowedFor(const AgentPlace& agent, JobId job, const Resources& need,
-                     const Resources& free) const;
+                     const AgentRoom& room) const;
   std::int64_t SlotsFor(const AgentPlace& agent, JobId job, const Resources& need,
-                        const Resources& free) const;
+                        const AgentRoom& room) const;
+  // Items of the job that an agent holds and may not run yet.
+  std::int64_t WaitingOn(SessionId session, JobId job) const;
+  // Lets the agent run more of what it holds, if the plan has slots for it and the agent has room;
+  // what that takes of the room is taken from it.
+  void RaiseLimits(const AgentPlace& agent, AgentRoom& room);
+  // How many items of each job that it holds an agent may run side by side.
+  std::map<JobId, std::int64_t> LimitsOf(SessionId session) const;
   // Where a job's items that were interrupted often are to run: also wherever it runs others, if no
   // pool has slots for them; else only, first of all, in pools that have.
   enum class WornHere : std::uint8_t { kAlso, kFirst, kNot };
   WornHere WornIn(const std::string& pool, JobId job) const;
-  // So many of them are being asked of the store: they count until its sync is over.
-  void Book(const AgentPlace& agent, JobId job, const Resources& need, std::int64_t slots);
+  // They are being asked of the store: they count until its sync is over.
+  void Book(const AgentPlace& agent, JobId job, const Resources& need, const Allowed& allowed);
   // Its sync was not carried out.
   void Unbook(SessionId session);
   // Its sync is over, and this is what it owes now.
@@ -72,32 +89,54 @@ class PlanBook {
   void Forget(SessionId session);
   // The agent could have had more of the job, but for what is booked for others just now.
   void NoteHeldBack(const AgentPlace& agent, JobId job, const Resources& need,
-                    const Resources& free);
+                    const AgentRoom& room);
   // That was so since the last call.
   bool TakeHeldBack() { return std::exchange(held_back_, false); }
 
   // The jobs of which an agent gives back what it has not begun, as of the last Set; said once.
   std::vector<JobId> TakeBack(SessionId session);
-  // All that are asked for something back.
-  std::vector<SessionId> AskedBack() const;
+  // All that are asked for something back, or have another limit than they were told.
+  std::vector<SessionId> ToBeTold() const;
 
  private:
   using Row = std::pair<JobId, std::string>;  // job, pool
   struct Use {
     AgentPlace agent;
-    std::map<JobId, std::int64_t> owed;
-    std::map<JobId, std::int64_t> booked;
+    std::map<JobId, std::int64_t> owed = {};
+    std::map<JobId, std::int64_t> booked = {};
+    // For those of `owed`; of an agent that syncs elsewhere a guess, see SideBySide.
+    std::map<JobId, std::int64_t> limits = {};
+    std::map<JobId, std::int64_t> asked_limits = {};  // if what is booked is granted
+    AgentRoom room = {};                              // as of its last sync here
+    std::int64_t synced = kNever;                     // here: in which look
   };
+  static constexpr std::int64_t kNever = -1'000'000;
+  // Looks come each second or so: an agent that was silent for longer syncs elsewhere.
+  static constexpr std::int64_t kLooksHere = 60;
 
   void UseAnswer(std::vector<SessionUse> uses, std::int64_t look);
-  std::int64_t SlotsOf(const Use& use, JobId job) const;
+  bool IsHere(const Use& use) const { return look_ - use.synced <= kLooksHere; }
+  void GuessLimits(Use& use) const;
+  static std::int64_t SlotsOf(const Use& use, JobId job);
+  static std::int64_t WaitingOf(const Use& use, JobId job);
   void Count(const Use& use, int sign);
   void CountAll();
   // The same as AllowedFor, with so much booked for others.
   Allowed AllowedBut(const AgentPlace& agent, JobId job, const Resources& need,
-                     const Resources& free, std::int64_t booked) const;
-  // Agents with something of the job that they have not begun; see plan_book.cc.
-  void AskBack(const Row& row, const Facts& facts);
+                     const AgentRoom& room, std::int64_t booked) const;
+  bool IsReservedForOthers(const AgentPlace& agent, JobId job) const;
+  // True: some limit is another.
+  bool RaiseLimits(Use& use, AgentRoom& room);
+  // Limits and items that go back; see plan_book.cc.
+  void Balance(const Row& row, const Facts& facts);
+  void TakeSurplus(const Row& row, std::int64_t surplus);
+  void SpreadTail(const Row& row, std::int64_t missing, double item_ms);
+  struct Holder {
+    SessionId session;
+    std::int64_t slots = 0;
+    std::int64_t waits = 0;  // not begun
+  };
+  std::vector<Holder> HoldersOf(const Row& row) const;
 
   bool in_force_ = false;
   std::int64_t look_ = 0;
@@ -110,6 +149,7 @@ class PlanBook {
   std::map<Row, std::int64_t> used_;  // slots
   std::map<Row, std::int64_t> booked_;
   std::map<SessionId, std::vector<JobId>> back_;
+  std::set<SessionId> relimited_;  // and not told yet
   bool held_back_ = false;
 };
 

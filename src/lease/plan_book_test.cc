@@ -29,12 +29,26 @@ class PlanBookTest : public ::testing::Test {
     return {{0, agent}, "p", "spot", kFourCpus, {{job, items}}};
   }
   std::int64_t SlotsOf(std::uint64_t agent, JobId job = kJob, Resources free = kFourCpus) const {
-    return book_.SlotsFor(AgentNumber(agent), job, kOneCpu, free);
+    return book_.SlotsFor(AgentNumber(agent), job, kOneCpu, {free});
+  }
+  // The agent asks with this room, and is granted so many items if it may begin some.
+  void Grants(std::uint64_t agent, JobId job, std::int64_t items, const AgentRoom& room) {
+    const auto allowed = book_.AllowedFor(AgentNumber(agent), job, kOneCpu, room);
+    if (allowed.slots == 0) return;
+    book_.Book(AgentNumber(agent), job, kOneCpu, allowed);
+    owed_[agent][job] += items;
+    Settles(agent);
+  }
+  void Settles(std::uint64_t agent) { book_.Settle(AgentNumber(agent), owed_[agent]); }
+  std::int64_t LimitOf(std::uint64_t agent, JobId job = kJob) {
+    const auto limits = book_.LimitsOf({0, agent});
+    return limits.contains(job) ? limits.at(job) : -1;
   }
 
   std::vector<Reservation> reserved_;
   double item_ms_ = 5000;
   bool has_free_ = true;
+  std::map<std::uint64_t, std::map<JobId, std::int64_t>> owed_;
   PlanBook book_;
 };
 
@@ -45,38 +59,90 @@ TEST_F(PlanBookTest, GivesWhatTheRowLeaves) {
   // Forty items run four at a time.
   EXPECT_EQ(SlotsOf(3), 3);
   EXPECT_EQ(SlotsOf(3, kOther), 0);
-  EXPECT_EQ(book_.SlotsFor({{0, 9}, "p", "elsewhere", "m", kFourCpus}, kJob, kOneCpu, kFourCpus),
+  EXPECT_EQ(book_.SlotsFor({{0, 9}, "p", "elsewhere", "m", kFourCpus}, kJob, kOneCpu, {kFourCpus}),
             0);
 }
 
 TEST_F(PlanBookTest, WhatEndsSoonMakesWay) {
   Plans({{kJob, "spot", 4}}, {Owes(1, kJob, 4)});
-  EXPECT_EQ(SlotsOf(1), 4);                   // all it has is as good as done
-  EXPECT_EQ(SlotsOf(1, kJob, {1000, 0}), 1);  // one of four is
-  EXPECT_EQ(SlotsOf(2), 0);
+  EXPECT_EQ(SlotsOf(1), 0);
+  const auto soon = [this](std::uint64_t agent, Resources free) {
+    return book_.SlotsFor(AgentNumber(agent), kJob, kOneCpu, {free, {kJob}});
+  };
+  EXPECT_EQ(soon(1, kFourCpus), 4);  // all it has is as good as done
+  EXPECT_EQ(soon(1, {1000, 0}), 1);  // another job has the rest of the machine
+  EXPECT_EQ(soon(2, kFourCpus), 0);
 }
 
-TEST_F(PlanBookTest, OnlyWhoMayHaveAllOfAMachineHasMoreThanBegins) {
+TEST_F(PlanBookTest, AnAgentRunsNoMoreThanItsPartOfThePlan) {
   Plans({{kJob, "spot", 6}});
-  const auto allowed = [this](std::uint64_t agent, Resources free) {
-    return book_.AllowedFor(AgentNumber(agent), kJob, kOneCpu, free);
-  };
-  EXPECT_TRUE(allowed(1, kFourCpus).whole);
-  EXPECT_TRUE(allowed(1, {1000, 0}).whole);  // others hold the rest: still no more than four
-  Plans({{kJob, "spot", 6}}, {Owes(1, kJob, 40)});
-  EXPECT_EQ(allowed(2, kFourCpus).slots, 2);
-  EXPECT_FALSE(allowed(2, kFourCpus).whole);
-  EXPECT_FALSE(allowed(2, {1000, 0}).whole);  // one begins; four could, of a lease of many
-  // What ends soon makes no way for more than may run: they would begin beside it.
-  Plans({{kJob, "spot", 2}}, {Owes(1, kJob, 2)});
-  EXPECT_EQ(allowed(1, kFourCpus).slots, 0);
+  Grants(1, kJob, 40, {kFourCpus});
+  EXPECT_EQ(LimitOf(1), 4);
+  Grants(2, kJob, 40, {kFourCpus});
+  EXPECT_EQ(LimitOf(2), 2);
+  Grants(3, kJob, 40, {kFourCpus});
+  EXPECT_EQ(LimitOf(3), -1) << "nothing is left for it";
+  // What ends soon is followed by as many.
+  Grants(2, kJob, 40, {kFourCpus, {kJob}});
+  EXPECT_EQ(LimitOf(2), 2);
+}
+
+TEST_F(PlanBookTest, AJobThatRestsThereIsNotGranted) {
+  Plans({{kJob, "spot", 4}, {kOther, "spot", 4}});
+  EXPECT_EQ(book_.SlotsFor(AgentNumber(1), kJob, kOneCpu, {kFourCpus, {}, {kJob}}), 0);
+  EXPECT_EQ(book_.SlotsFor(AgentNumber(1), kOther, kOneCpu, {kFourCpus, {}, {kJob}}), 4);
+}
+
+TEST_F(PlanBookTest, ASecondJobLowersTheLimitAndNothingGoesBack) {
+  Plans({{kJob, "spot", 4}});
+  Grants(1, kJob, 400, {kFourCpus});
+  Plans({{kJob, "spot", 2}, {kOther, "spot", 2}}, {Owes(1, kJob, 400)});
+  EXPECT_EQ(LimitOf(1), 2);
+  EXPECT_EQ(book_.ToBeTold(), (std::vector<SessionId>{{0, 1}}));
+  EXPECT_TRUE(book_.TakeBack({0, 1}).empty());
+  // As soon as there is room the other one has its part.
+  Grants(1, kOther, 400, {{2000, 0}});
+  EXPECT_EQ(LimitOf(1, kOther), 2);
+  EXPECT_EQ(LimitOf(1), 2);
+}
+
+TEST_F(PlanBookTest, WhenTheOtherJobIsOverTheLimitRises) {
+  Plans({{kJob, "spot", 2}, {kOther, "spot", 2}});
+  Grants(1, kJob, 400, {kFourCpus});
+  Grants(1, kOther, 400, {{2000, 0}});
+  owed_[1].erase(kOther);
+  AgentRoom room{{2000, 0}};
+  book_.RaiseLimits(AgentNumber(1), room);
+  EXPECT_EQ(LimitOf(1), 2) << "the plan is as before";
+  Settles(1);
+  Plans({{kJob, "spot", 4}}, {Owes(1, kJob, 300)});
+  EXPECT_EQ(LimitOf(1), 4) << "it said what room it has";
+  EXPECT_EQ(book_.ToBeTold(), (std::vector<SessionId>{{0, 1}}));
+}
+
+TEST_F(PlanBookTest, AJobWithNoSlotsLeftGivesBackUntilItHas) {
+  Plans({{kJob, "spot", 4}});
+  Grants(1, kJob, 400, {kFourCpus});
+  for (int look = 0; look < 2; ++look) {
+    Plans({{kOther, "spot", 4}}, {Owes(1, kJob, 400)});
+    EXPECT_EQ(LimitOf(1), 0);
+    EXPECT_EQ(book_.TakeBack({0, 1}), (std::vector<JobId>{kJob}));
+  }
+}
+
+TEST_F(PlanBookTest, OfAgentsThatSyncElsewhereNoMoreIsCountedThanTheirMachinesHold) {
+  SessionUse both = Owes(1, kJob, 400);
+  both.owed[kOther] = 400;
+  Plans({{kJob, "spot", 4}, {kOther, "spot", 4}}, {both});
+  EXPECT_EQ(SlotsOf(2), 2);
+  EXPECT_EQ(SlotsOf(2, kOther), 2);
 }
 
 TEST_F(PlanBookTest, CountsWhatIsBeingAsked) {
   Plans({{kJob, "spot", 4}});
-  book_.Book(AgentNumber(1), kJob, kOneCpu, 4);
+  book_.Book(AgentNumber(1), kJob, kOneCpu, {.slots = 4, .limit = 4});
   EXPECT_EQ(SlotsOf(2), 0);
-  book_.NoteHeldBack(AgentNumber(2), kJob, kOneCpu, kFourCpus);
+  book_.NoteHeldBack(AgentNumber(2), kJob, kOneCpu, {kFourCpus});
   EXPECT_TRUE(book_.TakeHeldBack());
   EXPECT_FALSE(book_.TakeHeldBack());
   book_.Unbook({0, 1});
@@ -85,7 +151,7 @@ TEST_F(PlanBookTest, CountsWhatIsBeingAsked) {
 
 TEST_F(PlanBookTest, KnowsWhatASyncBroughtAtOnce) {
   Plans({{kJob, "spot", 4}});
-  book_.Book(AgentNumber(1), kJob, kOneCpu, 3);
+  book_.Book(AgentNumber(1), kJob, kOneCpu, {.slots = 3, .limit = 3});
   book_.Settle(AgentNumber(1), {{kJob, 3}});
   EXPECT_EQ(SlotsOf(2), 1);
   book_.Settle(AgentNumber(1), {});
@@ -116,7 +182,7 @@ TEST_F(PlanBookTest, AReservedMachineIsForItsJob) {
 TEST_F(PlanBookTest, ASurplusIsGivenBackByAsManyAsHoldIt) {
   Plans({{kJob, "spot", 4}}, {Owes(1, kJob, 40), Owes(2, kJob, 4), Owes(3, kJob, 40)});
   // Agent 2 has begun all it holds, and makes room by itself; one of the others must.
-  EXPECT_EQ(book_.AskedBack(), (std::vector<SessionId>{{0, 1}}));
+  EXPECT_EQ(book_.ToBeTold(), (std::vector<SessionId>{{0, 1}}));
   EXPECT_EQ(book_.TakeBack({0, 1}), (std::vector<JobId>{kJob}));
   EXPECT_TRUE(book_.TakeBack({0, 1}).empty());
 }
@@ -124,17 +190,17 @@ TEST_F(PlanBookTest, ASurplusIsGivenBackByAsManyAsHoldIt) {
 TEST_F(PlanBookTest, TheLastItemsAreAskedBackFromWhoHasMost) {
   has_free_ = false;
   Plans({{kJob, "spot", 12}}, {Owes(1, kJob, 6), Owes(2, kJob, 12)});
-  EXPECT_EQ(book_.AskedBack(), (std::vector<SessionId>{{0, 2}}));
+  EXPECT_EQ(book_.ToBeTold(), (std::vector<SessionId>{{0, 2}}));
   has_free_ = true;  // others get those that nobody holds
   Plans({{kJob, "spot", 12}}, {Owes(1, kJob, 6), Owes(2, kJob, 12)});
-  EXPECT_TRUE(book_.AskedBack().empty());
+  EXPECT_TRUE(book_.ToBeTold().empty());
 }
 
 TEST_F(PlanBookTest, ATailThatIsSoonOverIsLeftAlone) {
   has_free_ = false;
   item_ms_ = 100;
   Plans({{kJob, "spot", 12}}, {Owes(1, kJob, 20)});
-  EXPECT_TRUE(book_.AskedBack().empty());
+  EXPECT_TRUE(book_.ToBeTold().empty());
 }
 
 }  // namespace

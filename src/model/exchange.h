@@ -77,6 +77,9 @@ struct SyncResult {
   std::vector<JobId> followed;
   // Of these jobs the agent gives back what it has not begun; the server's word.
   std::vector<JobId> back = {};
+  // So many items of a job it may run side by side, of each that it holds; the server's word. A job
+  // that is not here: as many as fit.
+  std::map<JobId, std::int64_t> limits = {};
   // What people want of what the agent runs; the server's word. It may be told more than once.
   std::vector<AskedStream> streams = {};
   std::string project;                      // the session's

@@ -5,6 +5,7 @@
 #include <array>
 #include <charconv>
 #include <limits>
+#include <utility>
 
 #include "base/ascii.h"
 #include "base/limits.h"
@@ -49,6 +50,31 @@ void Take(Resources& free, const Resources& each, std::int64_t count) {
   for (const auto& [kind, one] : each.devices) {
     free.devices[kind].count -= static_cast<std::int32_t>(count * one.count);
   }
+}
+
+std::map<JobId, std::int64_t> SideBySide(Resources has, const std::map<JobId, std::int64_t>& owed,
+                                         const std::map<JobId, Resources>& needs) {
+  has.devices[kWholeMachine].count = 1;
+  std::map<JobId, std::int64_t> slots;
+  for (const auto& [job, items] : owed) {
+    const auto need = needs.find(job);
+    slots[job] = need == needs.end() ? items : std::min<std::int64_t>(items, 1);
+    if (need != needs.end()) Take(has, need->second, slots[job]);
+  }
+  for (bool gave = true; std::exchange(gave, false);) {
+    for (const auto& [job, items] : owed) {
+      const auto need = needs.find(job);
+      const std::int64_t fit = need == needs.end() ? 0 : SlotsIn(has, need->second);
+      // One that is alone takes all at once.
+      const std::int64_t given =
+          std::min({items - slots[job], fit, owed.size() == 1 ? fit : std::int64_t{1}});
+      if (given <= 0) continue;
+      slots[job] += given;
+      Take(has, need->second, given);
+      gave = true;
+    }
+  }
+  return slots;
 }
 
 std::string PublicId(const Job& job) { return job.spec.name + "-" + std::to_string(job.id.number); }

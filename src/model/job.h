@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -51,6 +52,11 @@ bool WantsWholeMachine(const Resources& each);
 std::int64_t SlotsIn(const Resources& free, const Resources& each);
 // What `free` is with `count` more of `each`; may fall below zero.
 void Take(Resources& free, const Resources& each, std::int64_t count = 1);
+// How many items of each job run side by side on a machine that owes so many of each, as far as
+// that can be told from outside: one of each job, then more in turn while there is room. Of a job
+// of which nobody knows what it needs, all that is owed.
+std::map<JobId, std::int64_t> SideBySide(Resources has, const std::map<JobId, std::int64_t>& owed,
+                                         const std::map<JobId, Resources>& needs);
 
 // What a job asks of whoever decides what runs next.
 struct JobWishes {

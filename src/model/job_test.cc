@@ -93,6 +93,18 @@ RC_GTEST_PROP(PublicId, ComesBack, ()) {
   RC_ASSERT(parsed->id == JobId{number});
 }
 
+TEST(SideBySide, IsOneOfEachJobAndThenInTurnWhatFits) {
+  const std::map<JobId, Resources> needs = {{{1}, {1000, 0}}, {{2}, {1000, 0}}, {{3}, {3000, 0}}};
+  using Slots = std::map<JobId, std::int64_t>;
+  EXPECT_EQ(SideBySide({4000, 0}, {{{1}, 100}}, needs), (Slots{{{1}, 4}}));
+  EXPECT_EQ(SideBySide({4000, 0}, {{{1}, 3}}, needs), (Slots{{{1}, 3}}));
+  EXPECT_EQ(SideBySide({5000, 0}, {{{1}, 100}, {{2}, 100}}, needs), (Slots{{{1}, 3}, {{2}, 2}}));
+  EXPECT_EQ(SideBySide({4000, 0}, {{{1}, 100}, {{3}, 1}}, needs), (Slots{{{1}, 1}, {{3}, 1}}));
+  // More jobs than fit: each has something there.
+  EXPECT_EQ(SideBySide({1000, 0}, {{{1}, 100}, {{2}, 100}}, needs), (Slots{{{1}, 1}, {{2}, 1}}));
+  EXPECT_EQ(SideBySide({1000, 0}, {{{9}, 7}}, needs), (Slots{{{9}, 7}})) << "nobody knows its need";
+}
+
 TEST(SlotsIn, IsHowOftenTheScarcestResourceSuffices) {
   EXPECT_EQ(SlotsIn({8000, 100}, {1000, 10}), 8);
   EXPECT_EQ(SlotsIn({8000, 100}, {1000, 30}), 3);

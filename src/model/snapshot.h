@@ -53,7 +53,9 @@ struct PlanJob {
   std::int32_t priority = 0;  // inside its queue; the higher is served first
   TimePoint submitted{};
   TimePoint served{};  // when a lease of it was last granted; when it was submitted, if never
-  Resources need;      // of one item
+  // Since when it runs without a break, as far as whoever plans has seen; long ago if nobody knows.
+  TimePoint runs_since{};
+  Resources need;  // of one item
   // Its items that are not done: free to be leased, resting before a retry, and under a lease.
   std::int64_t waiting = 0;
   std::int64_t resting = 0;
@@ -97,8 +99,9 @@ struct PlanMachine {
   TimePoint since{};  // when it entered its state
   Resources has;      // when it has joined
   std::vector<MachineLease> leases;
-  TimePoint idle_since{};  // of one that has joined and has no lease
-  Money price;             // an hour
+  std::vector<JobId> resting;  // jobs of which nothing can run there for a while, says its agent
+  TimePoint idle_since{};      // of one that has joined and has no lease
+  Money price;                 // an hour
   TimePoint billed_from{};
   std::optional<TimePoint> joined;    // nothing: never, so far
   std::optional<JobId> reserved_for;  // by the plan before this one

@@ -71,7 +71,9 @@ struct SyncRequest {
   SessionId session;
   std::string token;           // as in SessionPass
   std::string address = {};    // where it came from; the server knows
-  Resources free{0, 0};        // what its running items leave over
+  Resources free{0, 0};        // what its running items leave over, and those of `soon`
+  std::vector<JobId> soon;     // all that it holds of these is over before more could be here
+  std::vector<JobId> resting;  // nothing of these can run here for a while
   std::vector<LeaseId> known;  // the leases it holds
   std::vector<Settlement> settlements;
   std::vector<Measured> measured;

@@ -43,6 +43,7 @@ Claim ClaimOn(const SnapshotIndex& index, std::size_t job, std::size_t queue, bo
     const auto pool = index.FindPool(name);
     if (PoolBarOf(index, job, pool) != PoolBar::kNone) continue;
     if (only_lasting && !IsLasting(index, *pool)) continue;
+    if (index.RestsEverywhere(job, *pool)) continue;  // it would keep others from their share
     if (std::count(claim.pools.begin(), claim.pools.end(), *pool) > 0) continue;  // named twice
     claim.pools.push_back(*pool);
     claim.costs.push_back(SlotCostOf(index, job, *pool));

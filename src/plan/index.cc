@@ -22,6 +22,7 @@ SnapshotIndex::SnapshotIndex(const Snapshot& snapshot)
       shapes_(snapshot.pools.size()),
       ordered_(snapshot.pools.size()),
       running_(snapshot.jobs.size()),
+      joined_(snapshot.pools.size()),
       alive_(snapshot.pools.size()),
       coming_(snapshot.pools.size()) {
   for (std::size_t i = 0; i < snapshot.queues.size(); ++i) {
@@ -51,6 +52,12 @@ SnapshotIndex::SnapshotIndex(const Snapshot& snapshot)
       seen_pool = pool;
       shapes[pool].insert(WithMachine(machine.has));
     }
+    if (machine.state == MachineState::kJoined) {
+      ++joined_[pool];
+      for (const JobId resting : machine.resting) {
+        if (const auto job = FindJob(resting)) ++resting_[{*job, pool}];
+      }
+    }
     for (const MachineLease& lease : machine.leases) {
       if (const auto job = FindJob(lease.job)) running_[*job][pool] += lease.slots;
     }
@@ -73,6 +80,11 @@ std::optional<std::size_t> SnapshotIndex::FindJob(JobId id) const {
 const Resources* SnapshotIndex::Shape(std::size_t pool) const {
   if (!snapshot_.pools[pool].provider.empty()) return &ordered_[pool];
   return shapes_[pool].empty() ? nullptr : &shapes_[pool].front();
+}
+
+bool SnapshotIndex::RestsEverywhere(std::size_t job, std::size_t pool) const {
+  const auto found = resting_.find({job, pool});
+  return found != resting_.end() && found->second == joined_[pool];
 }
 
 std::int64_t SnapshotIndex::RunningTotal(std::size_t job) const {

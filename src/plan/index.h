@@ -7,6 +7,7 @@
 #include <optional>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "model/snapshot.h"
@@ -36,6 +37,9 @@ class SnapshotIndex {
   }
   std::int64_t RunningTotal(std::size_t job) const;
 
+  // Whether no machine of the pool that is there can run anything of the job at the moment.
+  bool RestsEverywhere(std::size_t job, std::size_t pool) const;
+
   // Machines of a pool that are not gone, also those that drain: all that are, or will be, billed.
   std::int64_t Alive(std::size_t pool) const { return alive_[pool]; }
   // Those of them that work, or will: not those that drain.
@@ -53,6 +57,9 @@ class SnapshotIndex {
   std::vector<std::vector<Resources>> shapes_;
   std::vector<Resources> ordered_;  // the shape of a pool's next machine
   std::vector<std::map<std::size_t, std::int64_t>> running_;
+  std::map<std::pair<std::size_t, std::size_t>, std::int64_t>
+      resting_;  // machines, by job and pool
+  std::vector<std::int64_t> joined_;
   std::vector<std::int64_t> alive_;
   std::vector<std::int64_t> coming_;
 };

@@ -74,7 +74,7 @@ void Planner::ShareOut() {
   PoolRoom room(index_.snapshot().pools.size());
   const JoinedMachines joined = AddJoined(index_, room);
   joined_ = joined.machines;
-  turns_.emplace(index_, claims_, joined.total);
+  turns_.emplace(index_, claims_, joined.total, now_);
   Caps targets(index_);
   turns_->ServeImpatient(room, targets, now_);
   std::vector<std::int64_t> most;

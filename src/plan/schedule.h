@@ -15,6 +15,9 @@ namespace tidemill {
 // most every eighth slot is given in this way. So whoever is in a queue with a share waits at most
 // for this, and then for others that have waited longer.
 inline constexpr Duration kPatience = std::chrono::minutes(5);
+// Where there are more jobs than slots, a job that begins has its slot for so long before it is
+// another's turn.
+inline constexpr Duration kTurnTime = std::chrono::seconds(15);
 // Machines that empty themselves for large items earn nothing meanwhile: at most every eighth, or
 // one, and never more than this.
 inline constexpr std::int64_t kReservationsMax = 16;

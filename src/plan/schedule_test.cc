@@ -48,6 +48,28 @@ TEST(Schedule, GivesAJobAllThatItCanUse) {
   EXPECT_EQ(SlotsOf(PlanOf(world), 1), 40);
 }
 
+TEST(Schedule, AJobHasItsTurnBeforeTheNextOne) {
+  Snapshot world = World(1);
+  for (std::int64_t id = 1; id <= 8; ++id) world.jobs.push_back(JobOf(id, "q", 1000));
+  for (std::int64_t id = 1; id <= 4; ++id) {
+    world.machines[0].leases.push_back({.job = {id}, .slots = 1, .waits_for = ""});
+    world.jobs[static_cast<std::size_t>(id - 1)].runs_since = kNow - 10s;
+  }
+  for (std::int64_t id = 1; id <= 8; ++id) EXPECT_EQ(SlotsOf(PlanOf(world), id), id <= 4) << id;
+  for (PlanJob& job : world.jobs) job.runs_since = kNow - 20s;
+  for (std::int64_t id = 1; id <= 8; ++id) EXPECT_EQ(SlotsOf(PlanOf(world), id), id > 4) << id;
+}
+
+TEST(Schedule, AJobThatCanRunNowhereTakesNoShare) {
+  Snapshot world = World(2);
+  world.jobs = {JobOf(1, "q", 1000), JobOf(2, "q", 1000)};
+  world.machines[0].resting = {{1}};
+  EXPECT_EQ(SlotsOf(PlanOf(world), 1), 4);
+  world.machines[1].resting = {{1}};
+  EXPECT_EQ(SlotsOf(PlanOf(world), 1), 0);
+  EXPECT_EQ(SlotsOf(PlanOf(world), 2), 8);
+}
+
 TEST(Schedule, SharesQueuesByTheirShares) {
   Snapshot world = TwoQueues(1000);
   world.queues[0].share = 3;

@@ -18,9 +18,11 @@ constexpr double kImpatientPart = 1.0 / 8;
 
 }  // namespace
 
-Turns::Turns(const SnapshotIndex& index, const std::vector<Claim>& claims, const Resources& total)
+Turns::Turns(const SnapshotIndex& index, const std::vector<Claim>& claims, const Resources& total,
+             TimePoint now)
     : index_(index),
       claims_(claims),
+      now_(now),
       total_(total),
       queue_use_(index.snapshot().queues.size()),
       use_(claims.size()),
@@ -31,14 +33,17 @@ Turns::Turns(const SnapshotIndex& index, const std::vector<Claim>& claims, const
   Arrange();
 }
 
-// Who has run nothing for longest is first; whoever runs something is behind all of those.
+// Whoever has the turn keeps it for kTurnTime, since to change costs a machine a moment; then comes
+// who has run nothing for longest, and last of all who has run for longest.
 void Turns::Rank() {
   std::vector<std::size_t> order(claims_.size());
   std::iota(order.begin(), order.end(), 0);
   const auto key = [this](std::size_t claim) {
     const PlanJob& job = index_.snapshot().jobs[claims_[claim].job];
-    const TimePoint since = claims_[claim].running > 0 ? TimePoint::max() : job.served;
-    return std::tuple(since, job.id, !claims_[claim].worn);
+    const bool runs = claims_[claim].running > 0;
+    const int group = !runs ? 1 : now_ - job.runs_since < kTurnTime ? 0 : 2;
+    const Duration since = runs ? now_ - job.runs_since : job.served - TimePoint{};
+    return std::tuple(group, since, job.id, !claims_[claim].worn);
   };
   std::sort(order.begin(), order.end(),
             [&](std::size_t a, std::size_t b) { return key(a) < key(b); });

@@ -18,7 +18,8 @@ namespace tidemill {
 class Turns {
  public:
   // `total`: of all machines that are shared.
-  Turns(const SnapshotIndex& index, const std::vector<Claim>& claims, const Resources& total);
+  Turns(const SnapshotIndex& index, const std::vector<Claim>& claims, const Resources& total,
+        TimePoint now);
 
   // One slot for each claim that has lost its patience, until they have an eighth of all.
   void ServeImpatient(PoolRoom& room, Caps& caps, TimePoint now);
@@ -60,6 +61,7 @@ class Turns {
 
   const SnapshotIndex& index_;
   const std::vector<Claim>& claims_;
+  const TimePoint now_;
   Resources total_;
   std::vector<Level> levels_;            // the first is served first
   std::vector<std::size_t> rank_;        // among equals the lowest is first

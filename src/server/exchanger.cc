@@ -28,6 +28,12 @@ std::size_t BytesOf(const SyncRequest& request) {
   return bytes;
 }
 
+AgentRoom RoomOf(const SyncRequest& request) {
+  return {request.free,
+          {request.soon.begin(), request.soon.end()},
+          {request.resting.begin(), request.resting.end()}};
+}
+
 }  // namespace
 
 Exchanger::Exchanger(ServerDeps deps, const ServerLimits& limits, JobBoard& board, Events events)
@@ -57,7 +63,7 @@ void Exchanger::Sync(SyncRequest request, Reply<SyncResult> reply) {
 
 bool Exchanger::IsUrgent(const SyncRequest& request) const {
   return request.leaving || !request.settlements.empty() || !request.troubles.empty() ||
-         board_.Fits(PlaceOf(request.session), request.free);
+         board_.Fits(PlaceOf(request.session), RoomOf(request));
 }
 
 AgentPlace Exchanger::PlaceOf(SessionId session) const {
@@ -118,7 +124,7 @@ Exchange Exchanger::ExchangeOf(const Batch& batch) {
     order.troubles = request.troubles;
     order.leaving = request.leaving;
     if (request.leaving) continue;
-    order.asks = board_.AsksFor(PlaceOf(request.session), request.free, agents(), deps_.random);
+    order.asks = board_.AsksFor(PlaceOf(request.session), RoomOf(request), agents(), deps_.random);
     for (const Ask& ask : order.asks) exchange.cursors[ask.job] = board_.cursor(ask.job);
   }
   return exchange;
@@ -258,7 +264,7 @@ bool Exchanger::Knows(const SessionPass& pass) const {
 
 void Exchanger::Hear(const SyncRequest& request) {
   Agent& agent = agents_[request.session];
-  agent.free = request.free;
+  agent.room = RoomOf(request);
   agent.heard = deps_.loop.Now();
 }
 

@@ -46,7 +46,7 @@ class Exchanger {
   // Agents heard of within a session's life, and what they had free.
   std::int64_t agents() const { return static_cast<std::int64_t>(agents_.size()); }
   struct Agent {
-    std::optional<Resources> free;  // nothing: it syncs with another server
+    std::optional<AgentRoom> room;  // nothing: it syncs with another server
     TimePoint heard;                // when its last sync came
     AgentPlace place = {};          // its project is empty: nobody has told us yet
     bool unasked = false;           // nothing was asked for with its last sync, for that reason

@@ -224,7 +224,7 @@ void Keeper::UsePlan(PlanInForce plan, std::int64_t number) {
         if (need == needs_.end()) return std::nullopt;
         return PlanBook::JobFacts{need->second, board_.ItemMs(job), board_.HasFree(job)};
       });
-  const std::vector<SessionId> asked = board_.book().AskedBack();
+  const std::vector<SessionId> asked = board_.book().ToBeTold();
   if (!asked.empty()) events_.asked_back(asked);
 }
 

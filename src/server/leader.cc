@@ -63,7 +63,8 @@ void Leader::Begin() {
 
 void Leader::RunWith(std::vector<ProviderSight> seen) {
   if (stopped_ || !epoch_) return End(Round{});
-  RoundNeeds needs{.epoch = *epoch_, .providers = {}, .seen = std::move(seen)};
+  RoundNeeds needs{
+      .epoch = *epoch_, .providers = {}, .seen = std::move(seen), .runs_since = runs_since_};
   for (const auto& [name, provider] : deps_.providers) needs.providers.insert(name);
   OnStore(
       deps_,
@@ -73,6 +74,7 @@ void Leader::RunWith(std::vector<ProviderSight> seen) {
       [this](const Result<Round>& round) {
         if (round && !stopped_) {
           pools_ = round->pools;
+          runs_since_ = round->runs_since;
           fleet_.Carry(pools_);
         }
         End(round);

@@ -49,6 +49,7 @@ class Leader {
   Fleet fleet_;
   std::optional<std::int64_t> epoch_;
   std::vector<PoolWork> pools_;  // of the last round
+  std::map<JobId, TimePoint> runs_since_;
   bool running_ = false;
   bool again_ = false;  // something changed while it ran
   bool stopped_ = false;

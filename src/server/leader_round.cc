@@ -215,6 +215,17 @@ Result<void> RoundRun::Carry(const Decision& decision) {
   return {};
 }
 
+// Of the jobs that have a lease now: since then, or since a round before.
+void SetRunsSince(Snapshot& snapshot, const std::map<JobId, TimePoint>& before, TimePoint now,
+                  std::map<JobId, TimePoint>& runs_since) {
+  for (PlanJob& job : snapshot.jobs) {
+    if (job.leased == 0) continue;
+    const auto found = before.find(job.id);
+    job.runs_since = found == before.end() ? now : found->second;
+    runs_since[job.id] = job.runs_since;
+  }
+}
+
 }  // namespace
 
 Result<Round> RunRound(Store& store, PlanStore& plans, const RoundNeeds& needs) {
@@ -222,7 +233,9 @@ Result<Round> RunRound(Store& store, PlanStore& plans, const RoundNeeds& needs) 
   TIDEMILL_TRY(Snapshots snapshots, plans.ReadSnapshots());
   std::deque<Decision> decisions;  // none of them can be moved
   std::map<std::string, Plan> written;
+  std::map<JobId, TimePoint> runs_since;
   for (ProjectSnapshot& one : snapshots.projects) {
+    SetRunsSince(one.snapshot, needs.runs_since, snapshots.now, runs_since);
     const Decision& decision =
         decisions.emplace_back(one.project, std::move(one.snapshot), snapshots.now);
     written[decision.project] = decision.decided.plan;
@@ -230,7 +243,9 @@ Result<Round> RunRound(Store& store, PlanStore& plans, const RoundNeeds& needs) 
   TIDEMILL_TRY_VOID(plans.WritePlans(needs.epoch, written));
   RoundRun run(store, plans, needs, snapshots.now);
   for (const Decision& decision : decisions) TIDEMILL_TRY_VOID(run.Carry(decision));
-  return run.Take();
+  Round round = run.Take();
+  round.runs_since = std::move(runs_since);
+  return round;
 }
 
 }  // namespace tidemill

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <set>
 #include <string>
 #include <vector>
@@ -32,7 +33,8 @@ struct RoundNews {
 struct Round {
   std::vector<PoolWork> pools;  // all that have a provider
   RoundNews news;
-  bool idle = true;  // there is no job, and no provider that could be needed
+  bool idle = true;                       // there is no job, and no provider that could be needed
+  std::map<JobId, TimePoint> runs_since;  // for the next round
 };
 
 // One second of the leader's life: sees to the machines' rows, reads everything, decides for each
@@ -44,6 +46,7 @@ struct RoundNeeds {
   std::int64_t epoch = 0;
   std::set<std::string> providers;
   std::vector<ProviderSight> seen;
+  std::map<JobId, TimePoint> runs_since = {};  // as the last round saw it
 };
 Result<Round> RunRound(Store& store, PlanStore& plans, const RoundNeeds& needs);
 

@@ -99,7 +99,7 @@ void Server::OfferWork() {
     const Exchanger::Agent* agent = exchanger_.FindAgent(session);
     if (agent == nullptr) return true;
     // What an agent has free whose last sync went to another server nobody knows here.
-    return agent->free ? board_.Fits(agent->place, *agent->free)
+    return agent->room ? board_.Fits(agent->place, *agent->room)
                        : board_.HasWork(agent->place.project);
   });
 }
@@ -186,7 +186,9 @@ void Server::Sync(SyncRequest request, Reply<SyncResult> reply) {
 void Server::Tell(SessionId session, SyncResult& result) {
   result.followed = followed_;
   result.streams = streams_.Tell(session);
-  if (!result.owed.empty()) result.back = board_.book().TakeBack(session);
+  if (result.owed.empty()) return;
+  result.back = board_.book().TakeBack(session);
+  result.limits = board_.book().LimitsOf(session);
 }
 
 void Server::Follow(JobId job, Reply<void> reply) {
@@ -276,8 +278,8 @@ void Server::WaitAdmitted(SessionId session, Duration at_most, Reply<bool> reply
   // Work that was offered after its last sync has passed it by. By time, so that an agent that gets
   // nothing for a reason of its own does not come again and again.
   const Exchanger::Agent* agent = exchanger_.FindAgent(session);
-  if (agent != nullptr && agent->free && (offered_ > agent->heard || agent->unasked) &&
-      board_.Fits(agent->place, *agent->free)) {
+  if (agent != nullptr && agent->room && (offered_ > agent->heard || agent->unasked) &&
+      board_.Fits(agent->place, *agent->room)) {
     reply(true);
     return;
   }

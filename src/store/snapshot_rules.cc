@@ -50,14 +50,8 @@ std::optional<ItemTimes> TimesOf(std::int64_t items, double seconds, double squa
 std::vector<MachineLease> LeasesOn(const Resources& has, const std::map<JobId, std::int64_t>& owed,
                                    const std::map<JobId, Resources>& needs,
                                    const std::map<JobId, std::string>& waits) {
-  Resources whole = has;
-  whole.devices[kWholeMachine] = 1;
   std::vector<MachineLease> leases;
-  for (const auto& [job, items] : owed) {
-    std::int64_t slots = items;
-    if (const auto need = needs.find(job); need != needs.end()) {
-      slots = std::min(slots, SlotsIn(whole, need->second));
-    }
+  for (const auto& [job, slots] : SideBySide(has, owed, needs)) {
     MachineLease& lease = leases.emplace_back();
     lease.job = job;
     lease.slots = std::max<std::int64_t>(slots, 1);

@@ -98,6 +98,18 @@ Result<std::vector<JobId>> ReadJobs(const Fields& fields, std::string_view name)
 }
 
 // Nothing if there are none.
+void AppendLimits(std::string& out, const std::map<JobId, std::int64_t>& limits) {
+  if (limits.empty()) return;
+  out.push_back(',');
+  AppendEach(out, "limits", limits, [&](const auto& limit) {
+    out.push_back('{');
+    Append(out, "job", limit.first.number);
+    json::AppendNumber(out, "slots", limit.second);
+    out.push_back('}');
+  });
+}
+
+// Nothing if there are none.
 void AppendStreams(std::string& out, const std::vector<AskedStream>& streams) {
   if (streams.empty()) return;
   out.push_back(',');
@@ -289,6 +301,8 @@ std::string FormatSyncRequest(const SyncRequest& request) {
     if (measured.lost_ms > 0) json::AppendNumber(out, "lost_ms", measured.lost_ms);
     out.push_back('}');
   });
+  AppendJobs(out, "soon", request.soon);
+  AppendJobs(out, "resting", request.resting);
   if (request.status) out.append(",\"status\":").append(json::StatusText(*request.status));
   if (!request.troubles.empty()) {
     out.push_back(',');
@@ -320,6 +334,8 @@ Result<SyncRequest> ParseSyncRequest(std::string_view body) {
         request.measured.push_back(read);
         return {};
       }));
+  TIDEMILL_TRY(request.soon, ReadJobs(fields, "soon"));
+  TIDEMILL_TRY(request.resting, ReadJobs(fields, "resting"));
   TIDEMILL_TRY(request.status, json::ReadStatus(fields));
   TIDEMILL_TRY_VOID(json::ReadEach(fields, "troubles", limits::kTroublesPerSync,
                                    [&](const Fields& element) -> Result<void> {
@@ -348,6 +364,7 @@ std::string FormatSyncResult(const SyncResult& result) {
   json::AppendFlag(out, "draining", result.draining);
   AppendJobs(out, "followed", result.followed);
   AppendJobs(out, "back", result.back);
+  AppendLimits(out, result.limits);
   AppendStreams(out, result.streams);
   if (!result.token.empty()) json::AppendText(out, "token", result.token);
   return out.append("}");
@@ -377,6 +394,12 @@ Result<SyncResult> ParseSyncResult(std::string_view body, SessionId session) {
   TIDEMILL_TRY(result.draining, fields.Flag("draining", false));
   TIDEMILL_TRY(result.followed, ReadJobs(fields, "followed"));
   TIDEMILL_TRY(result.back, ReadJobs(fields, "back"));
+  TIDEMILL_TRY_VOID(
+      json::ReadEach(fields, "limits", kMaxAgentJobs, [&](const Fields& element) -> Result<void> {
+        TIDEMILL_TRY(const std::int64_t job, element.Int("job", {.least = 1}));
+        TIDEMILL_TRY(result.limits[JobId{job}], element.Int("slots", {.least = 0}));
+        return {};
+      }));
   TIDEMILL_TRY_VOID(
       json::ReadEach(fields, "streams", kMostStreams, [&](const Fields& element) -> Result<void> {
         TIDEMILL_TRY(AskedStream read, ReadStream(element, session));

@@ -169,7 +169,7 @@ def test_two_items_never_share_a_device(http, fleet, accelerators):
     begin = time.monotonic()
     # A few in containers of their own: each of these binds a device anew.
     jobs = {submit(http, sh(ALONE, mode="container"), 16, name="once"): 16}
-    count = 8
+    count = 24
     for number in range(count):
         share = (ITEMS - 16) // count + (number < (ITEMS - 16) % count)
         jobs[submit(http, sh(ALONE), share, name=f"warm{number}")] = share

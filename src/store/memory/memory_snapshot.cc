@@ -94,7 +94,10 @@ PlanMachine MemoryStore::PlanMachineOf(const MachineKey& key, const MachineRow& 
   machine.has = live.session.shape;
   std::map<JobId, std::string> waits;
   if (live.status) {
-    for (const JobUse& use : live.status->jobs) waits[use.job] = use.waits_for;
+    for (const JobUse& use : live.status->jobs) {
+      waits[use.job] = use.waits_for;
+      if (!use.trouble.empty()) machine.resting.push_back(use.job);
+    }
   }
   machine.leases = LeasesOn(machine.has, leases_.OwedBy(row.session), needs, waits);
   return machine;

@@ -144,12 +144,15 @@ std::pair<std::string, PlanJob> ReadPlanJob(Row& row) {
   return {std::move(project), std::move(job)};
 }
 
-// What the agent last said, by job.
-std::map<JobId, std::string> WaitsOf(const std::string& status) {
+// What the agent last said of jobs.
+std::map<JobId, std::string> ReadJobUses(const std::string& status, PlanMachine& machine) {
   std::map<JobId, std::string> waits;
   const auto said = UnpackStatus(status);
   if (!said) return waits;
-  for (const JobUse& use : said->jobs) waits[use.job] = use.waits_for;
+  for (const JobUse& use : said->jobs) {
+    waits[use.job] = use.waits_for;
+    if (!use.trouble.empty()) machine.resting.push_back(use.job);
+  }
   return waits;
 }
 
@@ -175,7 +178,7 @@ std::pair<std::string, PlanMachine> ReadPlanMachine(Row& row, const Owed& owed,
   machine.has = {row.Big(), 0, {}};
   machine.has.memory_bytes = row.Big();
   machine.has.devices = ParseDevices(row.Text()).value_or(Devices{});
-  const std::map<JobId, std::string> waits = WaitsOf(row.Text());
+  const std::map<JobId, std::string> waits = ReadJobUses(row.Text(), machine);
   if (const auto found = owed.find(machine.session); found != owed.end()) {
     machine.leases = LeasesOn(machine.has, found->second, needs, waits);
   }
