@@ -75,6 +75,23 @@ TEST_F(AgentBackTest, AContainerBeyondTheLimitMakesWayForAnotherJob) {
   EXPECT_GE(others, 4);
 }
 
+TEST_F(AgentBackTest, AJobWhoseImageCannotBePulledKeepsNoOtherFromBeginning) {
+  play_.open = [](const ContainerSpec& spec) -> Result<void> {
+    if (spec.job == JobId{1}) return Fail(Code::kUnavailable, "no route to the registry");
+    return {};
+  };
+  play_.run = [](const ItemRun&) { return FakeRun{.takes = seconds(10)}; };
+  Grants(1, 0, 10, {1});
+  StartAgent();
+  // By now it is tried as rarely as it ever is.
+  RunFor(seconds(20));
+  EXPECT_EQ(link_.syncs.back().free.millicpus, 4000);
+  Grants(2, 10, 4, {2});
+  Wake();
+  RunFor(seconds(1));
+  EXPECT_EQ(engine_->containers(), 4U);
+}
+
 TEST_F(AgentBackTest, GivesBackAtOnceWhatItHasNotBegunAndRunsOn) {
   play_.run = [](const ItemRun&) { return FakeRun{.takes = minutes(1)}; };
   Grants(1, 0, 10);

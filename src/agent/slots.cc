@@ -2,6 +2,7 @@
 #include "agent/slots.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "agent/device_variables.h"
@@ -46,6 +47,7 @@ void Slots::Recovered(const Result<EngineInfo>& info) {
   info_ = *info;
   for (const FoundContainer& found : std::exchange(info_.found, {})) Keep(found);
   started_ = up_ = true;
+  failures_ = 0;
   down_since_.reset();
   events_.OnRoom();
 }
@@ -53,18 +55,33 @@ void Slots::Recovered(const Result<EngineInfo>& info) {
 void Slots::TryAgainLater() {
   up_ = false;
   if (std::exchange(asking_, true)) return;
-  const Duration delay = std::min(options_.limits.first_retry * (1 << std::min(failures_++, 10)),
-                                  options_.limits.longest_retry);
-  deps_.loop.After(delay, [this, alive = std::weak_ptr<char>(alive_)] {
+  deps_.loop.After(RetryDelay(failures_++), [this, alive = std::weak_ptr<char>(alive_)] {
     if (!alive.expired()) Recover();
   });
 }
 
+Duration Slots::RetryDelay(int failures) const {
+  return std::min(options_.limits.first_retry * (1 << std::min(failures, 10)),
+                  options_.limits.longest_retry);
+}
+
+// It may be the engine or only the job's image: the engine is asked, and the job waits. Other jobs
+// go on.
+void Slots::NoteFailure(JobId job) {
+  OpenRetry& retry = retries_[job];
+  const Duration delay = RetryDelay(retry.failures++);
+  retry.at = deps_.loop.Now() + delay;
+  deps_.loop.After(delay, [this, alive = std::weak_ptr<char>(alive_)] {
+    if (!alive.expired()) events_.OnRoom();
+  });
+  if (!std::exchange(asking_, true)) Recover();
+}
+
 int Slots::SlotsOf(const Need& need) const {
-  return static_cast<int>(
-      std::count_if(slots_.begin(), slots_.end(), [this, &need](const auto& slot) {
-        return slot->need() == need && !slot->retired && !IsBeyondLimit(*slot);
-      }));
+  const std::vector<Slot*> used = InLimit(need.job);
+  return static_cast<int>(std::count_if(used.begin(), used.end(), [&need](const Slot* slot) {
+    return slot->need() == need && !slot->retired;
+  }));
 }
 
 std::optional<std::int64_t> Slots::LimitOf(JobId job) const {
@@ -78,16 +95,24 @@ int Slots::BusyOf(const Need& need) const {
   }));
 }
 
-// The oldest ones are kept.
-bool Slots::IsBeyondLimit(const Slot& slot) const {
-  const std::optional<std::int64_t> limit = LimitOf(slot.spec.job);
-  if (!limit) return false;
-  std::int64_t older = 0;
-  for (const auto& other : slots_) {
-    if (other.get() == &slot) break;
-    older += other->spec.job == slot.spec.job && !other->retired;
+// Those that have runs come first, so that no other begins one while they are as many as may be.
+std::vector<Slots::Slot*> Slots::InLimit(JobId job) const {
+  std::vector<Slot*> slots;
+  for (const auto& slot : slots_) {
+    const bool is_used = !slot->retired || !slot->runs.empty();
+    if (slot->spec.job == job && is_used) slots.push_back(slot.get());
   }
-  return older >= *limit;
+  const auto limit = static_cast<std::size_t>(LimitOf(job).value_or(std::ssize(slots)));
+  if (slots.size() <= limit) return slots;
+  std::stable_partition(slots.begin(), slots.end(),
+                        [](const Slot* slot) { return !slot->runs.empty(); });
+  slots.resize(limit);
+  return slots;
+}
+
+bool Slots::IsBeyondLimit(const Slot& slot) const {
+  const std::vector<Slot*> used = InLimit(slot.spec.job);
+  return std::find(used.begin(), used.end(), &slot) == used.end();
 }
 
 bool Slots::MakeWayInLimit(JobId job, const IsNeeded& is_needed) {
@@ -132,9 +157,9 @@ std::map<JobId, Resources> Slots::MeasureUse() {
 
 Slots::Slot* Slots::FewestRuns(const Need& need, int depth, bool alone) const {
   Slot* best = nullptr;
-  for (const auto& slot : slots_) {
-    if (slot->need() != need || !slot->Takes(depth, alone) || IsBeyondLimit(*slot)) continue;
-    if (best == nullptr || slot->runs.size() < best->runs.size()) best = slot.get();
+  for (Slot* slot : InLimit(need.job)) {
+    if (slot->need() != need || !slot->Takes(depth, alone)) continue;
+    if (best == nullptr || slot->runs.size() < best->runs.size()) best = slot;
   }
   return best;
 }
@@ -234,6 +259,8 @@ std::optional<Room::Share> Slots::MakeRoom(const Resources& limits, const IsNeed
 
 void Slots::Want(JobId job, const Resources& limits, int count, const std::function<Wish()>& make,
                  const IsNeeded& is_needed) {
+  const auto retry = retries_.find(job);
+  if (retry != retries_.end() && deps_.loop.Now() < retry->second.at) return;
   for (int have = SlotsOf({job, limits.memory_bytes}); have < count; ++have) {
     if (!up_ || opening_ >= options_.limits.opening_at_once) return;
     // The first one may have to wait for an image; the others of the job must not fill the places
@@ -276,7 +303,7 @@ void Slots::OpenPinned(Slot* slot, const Result<ContainerSpec>& spec) {
 void Slots::Opened(Slot* slot, Result<std::unique_ptr<Container>> container) {
   --opening_;
   if (container) {
-    failures_ = 0;
+    retries_.erase(slot->spec.job);
     slot->container = *std::move(container);
     slot->idle_since = slot->measured_at = deps_.loop.Now();
     if (slot->unwanted) {
@@ -292,7 +319,7 @@ void Slots::Opened(Slot* slot, Result<std::unique_ptr<Container>> container) {
   }
   const JobId job = slot->spec.job;
   Close(slot);
-  if (container.error().code != Code::kInvalid) TryAgainLater();
+  if (container.error().code != Code::kInvalid) NoteFailure(job);
   events_.OnOpenFailed(job, container.error());
   events_.OnRoom();
 }
@@ -357,6 +384,8 @@ void Slots::CloseIdle() {
   for (const auto& slot : slots_) {
     if (is_idle(slot)) LetGo(*slot);
   }
+  // Of a job that is over, or was not tried for long.
+  std::erase_if(retries_, [before](const auto& entry) { return entry.second.at <= before; });
 }
 
 std::vector<Slots::Begun> Slots::CloseAll() {

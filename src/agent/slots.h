@@ -185,6 +185,8 @@ class Slots {
   void Opened(Slot* slot, Result<std::unique_ptr<Container>> container);
   // Open waits until the engine has been asked again, later each time.
   void TryAgainLater();
+  Duration RetryDelay(int failures) const;
+  void NoteFailure(JobId job);
   void Close(Slot* slot);
   void LetGo(Slot& slot);
   static void TellRole(Slot& slot);
@@ -198,7 +200,8 @@ class Slots {
   // Of a machine's room for one more; nothing if it cannot be made.
   std::optional<Room::Share> MakeRoom(const Resources& limits, const IsNeeded& is_needed);
   Slot* FewestRuns(const Need& need, int depth, bool alone) const;
-  // Of its job's containers, one more than may have runs.
+  // The job's containers that may have runs; one that is not among them ends what it has.
+  std::vector<Slot*> InLimit(JobId job) const;
   bool IsBeyondLimit(const Slot& slot) const;
   // One of the job's containers that nothing needs makes way for another. False: there is none, and
   // the job has all that it may have.
@@ -224,7 +227,12 @@ class Slots {
   bool asking_ = false;  // or about to ask
   std::optional<TimePoint> down_since_;
   std::string down_reason_;
-  int failures_ = 0;  // since a container was opened
+  int failures_ = 0;  // of asking it, in a row
+  struct OpenRetry {
+    int failures = 0;
+    TimePoint at{};  // before it, no container of the job is opened
+  };
+  std::map<JobId, OpenRetry> retries_;  // of jobs whose last container could not be opened
 };
 
 }  // namespace tidemill

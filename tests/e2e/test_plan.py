@@ -60,6 +60,7 @@ def test_ten_items_behind_ten_million_begin_within_one_items_time(env, http, age
         return len(trace.running("many")) + len(trace.running("few")) == 20
 
     while not trace.running("few"):
+        wait_for_rounds(env, 1)
         trace.release("many", running.pop())
         wait_until("its slot to be in use again", all_in_use)
     assert len(running) >= 10, "it takes a second or two until the machine knows"
