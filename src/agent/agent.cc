@@ -187,7 +187,7 @@ SyncRequest Agent::MakeSync() {
   request.session = pass_.session;
   request.token = pass_.token;
   request.free = leaving_ ? Resources{0, 0} : Free();
-  request.soon = JobsThatEndSoon();
+  request.holds = Holds();
   for (const auto& [job, resting] : resting_) request.resting.push_back(job);
   for (const auto& [job, failing] : failing_) request.resting.push_back(job);
   request.known = work_.Known();

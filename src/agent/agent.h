@@ -103,7 +103,7 @@ class Agent : private SlotEvents {
   Need Resolve(const Need& need) const;
   // Held, and will be over before a sync could bring more.
   bool EndsSoon(const Need& need, const Work::Load& load) const;
-  std::vector<JobId> JobsThatEndSoon() const;
+  std::map<JobId, std::int64_t> Holds() const;
   // For this long, no lease is asked for.
   void AskNothingFor(Duration time);
   void GiveAllBack();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The agent's machine: what is free of it, how it is, and what people are told of it.
 #include <algorithm>
-#include <iterator>
+#include <map>
 #include <set>
 #include <utility>
 
@@ -50,15 +50,12 @@ bool Agent::EndsSoon(const Need& need, const Work::Load& load) const {
   return pace->second.mean_us() < ahead && pace->second.LastsUs(load.unfinished(), slots) < ahead;
 }
 
-std::vector<JobId> Agent::JobsThatEndSoon() const {
-  std::set<JobId> soon, later;
+std::map<JobId, std::int64_t> Agent::Holds() const {
+  std::map<JobId, std::int64_t> holds;
   for (const auto& [need, load] : work_.loads()) {
-    (EndsSoon(need, load) ? soon : later).insert(need.job);
+    if (load.unfinished() > 0 && !EndsSoon(need, load)) holds[need.job] += load.unfinished();
   }
-  std::vector<JobId> jobs;
-  std::set_difference(soon.begin(), soon.end(), later.begin(), later.end(),
-                      std::back_inserter(jobs));
-  return jobs;
+  return holds;
 }
 
 // What is held counts as room when it will be done before a sync could bring more. A container that

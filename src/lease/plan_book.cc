@@ -192,17 +192,19 @@ PlanBook::Allowed PlanBook::AllowedBut(const AgentPlace& agent, JobId job, const
   if (room.resting.contains(job)) return {};
   if (!in_force() || fit <= 0) return {std::max<std::int64_t>(fit, 0)};
   if (IsReservedForOthers(agent, job)) return {};
-  std::int64_t own = 0;
+  std::int64_t counted = 0;
+  std::int64_t holds = 0;
   if (const auto use = uses_.find(agent.session); use != uses_.end()) {
-    own = SlotsOf(use->second, job);
+    counted = SlotsOf(use->second, job);
+    holds = Find(use->second.owed, job);
   }
+  if (room.holds) holds = Find(*room.holds, job);
+  // What it has ended, or is about to end, makes way for as many of its own.
+  const std::int64_t own = std::min(counted, holds);
   const Row row{job, agent.pool};
-  const std::int64_t left =
-      std::max<std::int64_t>(Find(slots_, row) - Find(used_, row) - booked, 0);
-  // What ends soon makes way for as many of its own.
-  const std::int64_t ending = room.soon.contains(job) ? own : 0;
-  const std::int64_t slots = std::min(fit, left + ending);
-  return {slots, own + std::max<std::int64_t>(slots - ending, 0)};
+  const std::int64_t left = Find(slots_, row) - (Find(used_, row) - counted + own) - booked;
+  const std::int64_t slots = std::min(fit, std::max<std::int64_t>(left, 0));
+  return {slots, own + slots, holds};
 }
 
 PlanBook::Allowed PlanBook::AllowedFor(const AgentPlace& agent, JobId job, const Resources& need,
@@ -259,7 +261,7 @@ void PlanBook::Book(const AgentPlace& agent, JobId job, const Resources& need,
   Use& use = uses_.try_emplace(agent.session, Use{agent}).first->second;
   const std::int64_t more = std::max<std::int64_t>(*allowed.limit - SlotsOf(use, job), 0);
   use.booked[job] += more;
-  use.asked_limits[job] = *allowed.limit;
+  use.asked[job] = {*allowed.limit, allowed.holds};
   booked_[{job, use.agent.pool}] += more;
 }
 
@@ -268,7 +270,7 @@ void PlanBook::Unbook(SessionId session) {
   if (found == uses_.end()) return;
   Count(found->second, -1);
   found->second.booked.clear();
-  found->second.asked_limits.clear();
+  found->second.asked.clear();
   Count(found->second, 1);
 }
 
@@ -279,10 +281,8 @@ void PlanBook::Settle(const AgentPlace& agent, const std::map<JobId, std::int64_
     use.limits = before->second.limits;
     use.room = before->second.room;
     // Of those that were asked for, the one that was granted.
-    for (const auto& [job, limit] : before->second.asked_limits) {
-      if (Find(owed, job) > Find(before->second.owed, job) || !use.limits.contains(job)) {
-        use.limits[job] = limit;
-      }
+    for (const auto& [job, asked] : before->second.asked) {
+      if (Find(owed, job) > asked.holds || !use.limits.contains(job)) use.limits[job] = asked.limit;
     }
   }
   Forget(agent.session);

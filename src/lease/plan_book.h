@@ -27,9 +27,10 @@ struct AgentPlace {
 
 // What an agent says it could use.
 struct AgentRoom {
-  Resources free{0, 0};       // also what it holds of the jobs below
-  std::set<JobId> soon = {};  // all that it holds of these is over before a sync could bring more
+  Resources free{0, 0};
   std::set<JobId> resting = {};  // cannot run there for a while
+  // What it will still hold when more could be there, see SyncRequest. Nothing: as was known.
+  std::optional<std::map<JobId, std::int64_t>> holds = {};
 };
 
 // The plan that is in force and what runs by it, as one server knows: how much of a job it may
@@ -64,6 +65,7 @@ class PlanBook {
   struct Allowed {
     std::int64_t slots = 0;
     std::optional<std::int64_t> limit = {};
+    std::int64_t holds = 0;  // items of it before this
   };
   Allowed AllowedFor(const AgentPlace& agent, JobId job, const Resources& need,
                      const AgentRoom& room) const;
@@ -106,9 +108,13 @@ class PlanBook {
     std::map<JobId, std::int64_t> booked = {};
     // For those of `owed`; of an agent that syncs elsewhere a guess, see SideBySide.
     std::map<JobId, std::int64_t> limits = {};
-    std::map<JobId, std::int64_t> asked_limits = {};  // if what is booked is granted
-    AgentRoom room = {};                              // as of its last sync here
-    std::int64_t synced = kNever;                     // here: in which look
+    struct Asked {
+      std::int64_t limit = 0;  // if it is granted
+      std::int64_t holds = 0;  // of it, before
+    };
+    std::map<JobId, Asked> asked = {};
+    AgentRoom room = {};           // as of its last sync here
+    std::int64_t synced = kNever;  // here: in which look
   };
   static constexpr std::int64_t kNever = -1'000'000;
   // Looks come each second or so: an agent that was silent for longer syncs elsewhere.

@@ -63,15 +63,33 @@ TEST_F(PlanBookTest, GivesWhatTheRowLeaves) {
             0);
 }
 
-TEST_F(PlanBookTest, WhatEndsSoonMakesWay) {
+TEST_F(PlanBookTest, WhatIsOverMakesWay) {
   Plans({{kJob, "spot", 4}}, {Owes(1, kJob, 4)});
   EXPECT_EQ(SlotsOf(1), 0);
-  const auto soon = [this](std::uint64_t agent, Resources free) {
-    return book_.SlotsFor(AgentNumber(agent), kJob, kOneCpu, {free, {kJob}});
+  const auto holds = [this](std::uint64_t agent, std::int64_t items, Resources free) {
+    AgentRoom room{free};
+    room.holds.emplace().emplace(kJob, items);
+    return book_.SlotsFor(AgentNumber(agent), kJob, kOneCpu, room);
   };
-  EXPECT_EQ(soon(1, kFourCpus), 4);  // all it has is as good as done
-  EXPECT_EQ(soon(1, {1000, 0}), 1);  // another job has the rest of the machine
-  EXPECT_EQ(soon(2, kFourCpus), 0);
+  EXPECT_EQ(holds(1, 0, kFourCpus), 4);
+  EXPECT_EQ(holds(1, 0, {1000, 0}), 1);  // another job has the rest of the machine
+  EXPECT_EQ(holds(1, 3, {1000, 0}), 1);  // its sync says that one has ended
+  EXPECT_EQ(holds(1, 4, {1000, 0}), 0);
+  EXPECT_EQ(holds(1, 9, {1000, 0}), 0);  // a lie
+  EXPECT_EQ(holds(2, 0, kFourCpus), 0);
+}
+
+// It has ended as many as it gets: what it owes is not more than before.
+TEST_F(PlanBookTest, TheLimitRisesWithWhatIsGrantedForWhatHasEnded) {
+  Plans({{kJob, "spot", 4}}, {Owes(1, kJob, 10)});
+  AgentRoom room{kFourCpus};
+  room.holds.emplace();
+  book_.Settle(AgentNumber(1), {{kJob, 10}});
+  const PlanBook::Allowed allowed = book_.AllowedFor(AgentNumber(1), kJob, kOneCpu, room);
+  EXPECT_EQ(allowed.limit, 4);
+  book_.Book(AgentNumber(1), kJob, kOneCpu, allowed);
+  book_.Settle(AgentNumber(1), {{kJob, 6}});
+  EXPECT_EQ(LimitOf(1), 4);
 }
 
 TEST_F(PlanBookTest, AnAgentRunsNoMoreThanItsPartOfThePlan) {
@@ -83,14 +101,14 @@ TEST_F(PlanBookTest, AnAgentRunsNoMoreThanItsPartOfThePlan) {
   Grants(3, kJob, 40, {kFourCpus});
   EXPECT_EQ(LimitOf(3), -1) << "nothing is left for it";
   // What ends soon is followed by as many.
-  Grants(2, kJob, 40, {kFourCpus, {kJob}});
+  Grants(2, kJob, 40, {kFourCpus, {}, std::map<JobId, std::int64_t>()});
   EXPECT_EQ(LimitOf(2), 2);
 }
 
 TEST_F(PlanBookTest, AJobThatRestsThereIsNotGranted) {
   Plans({{kJob, "spot", 4}, {kOther, "spot", 4}});
-  EXPECT_EQ(book_.SlotsFor(AgentNumber(1), kJob, kOneCpu, {kFourCpus, {}, {kJob}}), 0);
-  EXPECT_EQ(book_.SlotsFor(AgentNumber(1), kOther, kOneCpu, {kFourCpus, {}, {kJob}}), 4);
+  EXPECT_EQ(book_.SlotsFor(AgentNumber(1), kJob, kOneCpu, {kFourCpus, {kJob}}), 0);
+  EXPECT_EQ(book_.SlotsFor(AgentNumber(1), kOther, kOneCpu, {kFourCpus, {kJob}}), 4);
 }
 
 TEST_F(PlanBookTest, ASecondJobLowersTheLimitAndNothingGoesBack) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -69,10 +70,12 @@ struct Trouble {
 
 struct SyncRequest {
   SessionId session;
-  std::string token;           // as in SessionPass
-  std::string address = {};    // where it came from; the server knows
-  Resources free{0, 0};        // what its running items leave over, and those of `soon`
-  std::vector<JobId> soon;     // all that it holds of these is over before more could be here
+  std::string token;         // as in SessionPass
+  std::string address = {};  // where it came from; the server knows
+  Resources free{0, 0};      // what is left over by those items that it `holds`
+  // Items of each job that it has not ended, but for jobs of which all is over before a sync could
+  // bring more. Nothing: it does not say.
+  std::optional<std::map<JobId, std::int64_t>> holds;
   std::vector<JobId> resting;  // nothing of these can run here for a while
   std::vector<LeaseId> known;  // the leases it holds
   std::vector<Settlement> settlements;

@@ -29,9 +29,7 @@ std::size_t BytesOf(const SyncRequest& request) {
 }
 
 AgentRoom RoomOf(const SyncRequest& request) {
-  return {request.free,
-          {request.soon.begin(), request.soon.end()},
-          {request.resting.begin(), request.resting.end()}};
+  return {request.free, {request.resting.begin(), request.resting.end()}, request.holds};
 }
 
 }  // namespace

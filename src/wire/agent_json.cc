@@ -97,16 +97,28 @@ Result<std::vector<JobId>> ReadJobs(const Fields& fields, std::string_view name)
   return jobs;
 }
 
-// Nothing if there are none.
-void AppendLimits(std::string& out, const std::map<JobId, std::int64_t>& limits) {
-  if (limits.empty()) return;
+// A number for each job, as `name` in each element.
+void AppendCounts(std::string& out, std::string_view field, std::string_view name,
+                  const std::map<JobId, std::int64_t>& counts) {
   out.push_back(',');
-  AppendEach(out, "limits", limits, [&](const auto& limit) {
+  AppendEach(out, field, counts, [&](const auto& count) {
     out.push_back('{');
-    Append(out, "job", limit.first.number);
-    json::AppendNumber(out, "slots", limit.second);
+    Append(out, "job", count.first.number);
+    json::AppendNumber(out, name, count.second);
     out.push_back('}');
   });
+}
+
+Result<std::map<JobId, std::int64_t>> ReadCounts(const Fields& fields, std::string_view field,
+                                                 std::string_view name) {
+  std::map<JobId, std::int64_t> counts;
+  TIDEMILL_TRY_VOID(
+      json::ReadEach(fields, field, kMaxAgentJobs, [&](const Fields& element) -> Result<void> {
+        TIDEMILL_TRY(const std::int64_t job, element.Int("job", {.least = 1}));
+        TIDEMILL_TRY(counts[JobId{job}], element.Int(name, {.most = limits::kItemsPerJob}));
+        return {};
+      }));
+  return counts;
 }
 
 // Nothing if there are none.
@@ -301,7 +313,7 @@ std::string FormatSyncRequest(const SyncRequest& request) {
     if (measured.lost_ms > 0) json::AppendNumber(out, "lost_ms", measured.lost_ms);
     out.push_back('}');
   });
-  AppendJobs(out, "soon", request.soon);
+  if (request.holds) AppendCounts(out, "holds", "items", *request.holds);
   AppendJobs(out, "resting", request.resting);
   if (request.status) out.append(",\"status\":").append(json::StatusText(*request.status));
   if (!request.troubles.empty()) {
@@ -334,7 +346,9 @@ Result<SyncRequest> ParseSyncRequest(std::string_view body) {
         request.measured.push_back(read);
         return {};
       }));
-  TIDEMILL_TRY(request.soon, ReadJobs(fields, "soon"));
+  if (fields.Find("holds") != nullptr) {
+    TIDEMILL_TRY(request.holds, ReadCounts(fields, "holds", "items"));
+  }
   TIDEMILL_TRY(request.resting, ReadJobs(fields, "resting"));
   TIDEMILL_TRY(request.status, json::ReadStatus(fields));
   TIDEMILL_TRY_VOID(json::ReadEach(fields, "troubles", limits::kTroublesPerSync,
@@ -364,7 +378,7 @@ std::string FormatSyncResult(const SyncResult& result) {
   json::AppendFlag(out, "draining", result.draining);
   AppendJobs(out, "followed", result.followed);
   AppendJobs(out, "back", result.back);
-  AppendLimits(out, result.limits);
+  if (!result.limits.empty()) AppendCounts(out, "limits", "slots", result.limits);
   AppendStreams(out, result.streams);
   if (!result.token.empty()) json::AppendText(out, "token", result.token);
   return out.append("}");
@@ -394,12 +408,7 @@ Result<SyncResult> ParseSyncResult(std::string_view body, SessionId session) {
   TIDEMILL_TRY(result.draining, fields.Flag("draining", false));
   TIDEMILL_TRY(result.followed, ReadJobs(fields, "followed"));
   TIDEMILL_TRY(result.back, ReadJobs(fields, "back"));
-  TIDEMILL_TRY_VOID(
-      json::ReadEach(fields, "limits", kMaxAgentJobs, [&](const Fields& element) -> Result<void> {
-        TIDEMILL_TRY(const std::int64_t job, element.Int("job", {.least = 1}));
-        TIDEMILL_TRY(result.limits[JobId{job}], element.Int("slots", {.least = 0}));
-        return {};
-      }));
+  TIDEMILL_TRY(result.limits, ReadCounts(fields, "limits", "slots"));
   TIDEMILL_TRY_VOID(
       json::ReadEach(fields, "streams", kMostStreams, [&](const Fields& element) -> Result<void> {
         TIDEMILL_TRY(AskedStream read, ReadStream(element, session));
