@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <charconv>
 #include <cstring>
 #include <system_error>
 
@@ -20,8 +21,20 @@ tl::unexpected<Error> CannotWrite(const std::string& name) {
                                       ": " + std::strerror(errno));
 }
 
+// Spreadsheets take such a text for a formula, and items may write anything.
+bool LooksLikeFormula(std::string_view text) {
+  if (text.empty() || std::string_view("=+-@\t\r").find(text[0]) == std::string_view::npos) {
+    return false;
+  }
+  double number = 0;
+  const char* const begin = text.data() + (text[0] == '+' ? 1 : 0);
+  const auto read = std::from_chars(begin, text.data() + text.size(), number);
+  return read.ec != std::errc{} || read.ptr != text.data() + text.size();
+}
+
 // As RFC 4180 has it.
 void AppendCell(std::string& out, std::string_view text) {
+  if (LooksLikeFormula(text)) return AppendCell(out, "'" + std::string(text));
   if (text.find_first_of(",\"\r\n") == std::string_view::npos) {
     out.append(text);
     return;

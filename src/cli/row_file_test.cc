@@ -60,6 +60,28 @@ TEST_F(RowFileTest, WritesCsvAsItIsDefined) {
   EXPECT_EQ(Written(".csv"), CsvHead() + row + row);
 }
 
+TEST(AppendCsvRow, NoCellIsAFormula) {
+  const struct {
+    const char* result;
+    const char* cell;
+  } cases[] = {{"=1+1", "'=1+1"},
+               {"@SUM(A1)", "'@SUM(A1)"},
+               {"-x", "'-x"},
+               {"+x,y", "\"'+x,y\""},
+               {"-1.5e-3", "-1.5e-3"},
+               {"+3", "+3"},
+               {"-", "'-"},
+               {"a=b", "a=b"}};
+  for (const auto& [result, cell] : cases) {
+    OutcomeRow row = FullRow();
+    row.outcome.result = result;
+    row.outcome.devices.clear();
+    std::string line;
+    AppendCsvRow(line, row);
+    EXPECT_TRUE(line.ends_with(std::string(",") + cell + ",\n")) << line;
+  }
+}
+
 TEST_F(RowFileTest, WritesTheSameLinesPackedOrNot) {
   const std::string lines = Written(".jsonl");
   EXPECT_TRUE(lines.starts_with("{\"item\":17,\"text\":\"a,b\","));

@@ -118,7 +118,7 @@ std::string AskPgConfig() {
 }
 
 std::vector<std::string> InitdbCommand(const PostgresPlan& plan) {
-  // Trust is right: only the owner of the socket's folder reaches it.
+  // Trust is right: only the owner of the socket reaches it, see PostgresCommand.
   return {(plan.programs / "initdb").string(),
           "--pgdata=" + plan.data.string(),
           "--auth=trust",
@@ -134,6 +134,7 @@ std::vector<std::string> PostgresCommand(const PostgresPlan& plan) {
           "--listen_addresses=",
           "--port=5432",
           "--unix_socket_directories=" + plan.socket_folder.string(),
+          "--unix_socket_permissions=0700",
           "--max_connections=50",
           "--fsync=on"};
 }

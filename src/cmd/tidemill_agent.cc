@@ -27,6 +27,7 @@
 #include "agent/shell/power_off.h"
 #include "agent/shell/state_folder.h"
 #include "base/log.h"
+#include "base/private_file.h"
 #include "base/random.h"
 #include "base/wall.h"
 #include "cloud/registry_role.h"
@@ -237,6 +238,7 @@ int Run(const AgentFlags& flags) {
   if (!options) return Refuse(options.error().reason);
   if (const auto set = UseTimes(options->limits); !set) return Refuse(set.error().reason);
   WarnOfTimes(ground.log);
+  WarnOfOpenFiles(ground.log, {flags.join_token_file});
   if (flags.join_token_file.empty()) options->proof = ground.cloud->ProofFor(ground.urls.front());
   auto role_options = RolesOf(flags.cloud_registries);
   if (!role_options) return Refuse(role_options.error().reason);

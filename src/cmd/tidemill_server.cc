@@ -28,6 +28,7 @@
 #include "base/fd.h"
 #include "base/limits.h"
 #include "base/log.h"
+#include "base/private_file.h"
 #include "base/random.h"
 #include "base/seal.h"
 #include "base/wall.h"
@@ -252,6 +253,7 @@ int Serve(const Flags& flags) {
   if (!applied) return Explain("bring the schema up to date", applied.error());
   log.Info("server.starting", {{"version", TIDEMILL_VERSION}, {"migrations_applied", *applied}});
   WarnOfTimes(log);
+  WarnOfOpenFiles(log, {flags.secret_keys, flags.tls_key});
   SystemRandom random;
   AsioLoop loop;
   ServerLimits& limits = times->limits;

@@ -103,10 +103,12 @@ Result<HttpTarget> ParseTarget(std::string_view target) {
     return Fail(Code::kInvalid, "the request target must begin with '/'");
   }
   const std::size_t question = std::min(target.find('?'), target.size());
-  auto path = PercentDecode(target.substr(0, question), false);
+  const std::string_view raw = target.substr(0, question);
+  const bool has_slash = raw.find("%2f") < raw.size() || raw.find("%2F") < raw.size();
+  auto path = PercentDecode(raw, false);
   if (!path) return Fail(Code::kInvalid, "malformed escape in the path");
   TIDEMILL_TRY(HttpFields query, ParseQuery(target.substr(std::min(question + 1, target.size()))));
-  return HttpTarget{*std::move(path), std::move(query)};
+  return HttpTarget{*std::move(path), std::move(query), has_slash};
 }
 
 std::string PercentEncode(std::string_view text) {

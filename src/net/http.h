@@ -34,6 +34,8 @@ struct HttpRequest {
   std::string method = {};  // HEAD comes as GET: the server leaves the body of the answer away
   std::string path = {};    // decoded, from '/' on, without the query; any byte but NUL
   HttpFields query = {};    // decoded, in the order given; '+' is a space
+  // Of the slashes in `path`, one was encoded: its sender meant no end of a segment by it.
+  bool has_encoded_slash = false;
   std::string content_type = {};
   std::string body = {};
   HttpFields headers = {};   // as they came; find one with FindField
@@ -70,6 +72,7 @@ struct HttpCall {
 struct HttpTarget {
   std::string path = {};
   HttpFields query = {};
+  bool has_encoded_slash = false;  // in its path
 };
 
 // Where a server is.

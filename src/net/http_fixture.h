@@ -4,6 +4,7 @@
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -47,6 +48,8 @@ class RawSocket {
     RawSocket raw(socket(AF_INET, SOCK_STREAM, 0));
     const timeval limit{.tv_sec = 10, .tv_usec = 0};
     setsockopt(raw.fd_, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
+    const int at_once = 1;  // else a second send waits until the first was received
+    setsockopt(raw.fd_, IPPROTO_TCP, TCP_NODELAY, &at_once, sizeof at_once);
     const sockaddr_in to = Loopback(port);
     raw.connected_ = connect(raw.fd_, reinterpret_cast<const sockaddr*>(&to), sizeof to) == 0;
     return raw;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "net/http_parser.h"
 
+#include <algorithm>
 #include <utility>
 
 #include <boost/beast/http/parser.hpp>
@@ -57,11 +58,16 @@ class Feeder {
     return {parser_.is_done() ? ParserStep::kDone : ParserStep::kMore, used};
   }
 
+  void LimitBody(std::size_t bytes) {
+    limits_.body_bytes = std::min(limits_.body_bytes, bytes);
+    parser_.body_limit(limits_.body_bytes);
+  }
+  const ParserLimits& limits() const { return limits_; }
   Parser& parser() { return parser_; }
   const Parser& parser() const { return parser_; }
 
  private:
-  const ParserLimits limits_;
+  ParserLimits limits_;
   Parser parser_;
   std::size_t header_bytes_ = 0;
 };
@@ -86,16 +92,20 @@ std::string DetailFor(const boost::system::error_code& error, const ParserLimits
 }  // namespace
 
 struct RequestParser::Impl {
-  explicit Impl(ParserLimits l) : limits(l), feeder(l) {}
+  explicit Impl(ParserLimits limits) : feeder(limits) {}
 
   // True if the header can be served. Fills in `request`, all but the body.
   bool ReadHeader() {
     const auto& message = feeder.parser().get();
     auto target = ParseTarget(View(message.target()));
     if (!target) return Refuse(400, target.error().reason);
+    // Whoever stands between a client and us may read a line that is continued in another way.
+    if (is_folded) return Refuse(400, "a header field must not be continued on another line");
     // A coding that is not understood leaves the end of the body unknown, and with it the beginning
-    // of the next request.
-    if (message.count(http::field::transfer_encoding) > 0 && !feeder.parser().chunked()) {
+    // of the next request; also one below `chunked`.
+    const std::size_t codings = message.count(http::field::transfer_encoding);
+    const auto coding = message[http::field::transfer_encoding];
+    if (codings > 1 || (codings == 1 && !boost::beast::iequals(coding, "chunked"))) {
       return Refuse(501, "the only Transfer-Encoding understood is chunked");
     }
     if (message.version() >= 11 && message.count(http::field::host) != 1) {
@@ -104,6 +114,7 @@ struct RequestParser::Impl {
     request.method = message.method() == http::verb::head ? "GET" : View(message.method_string());
     request.path = std::move(target->path);
     request.query = std::move(target->query);
+    request.has_encoded_slash = target->has_encoded_slash;
     request.content_type = View(message[http::field::content_type]);
     // Now and not at the end: fields that trail a chunked body must not pass for header fields.
     request.headers = CopyFields(message);
@@ -116,8 +127,17 @@ struct RequestParser::Impl {
     return false;
   }
 
-  const ParserLimits limits;
+  // Looks at what the parser has used of the header, which hides it.
+  void LookForFolds(std::string_view header) {
+    for (const char c : header) {
+      is_folded |= at_line && (c == ' ' || c == '\t');
+      at_line = c == '\n';
+    }
+  }
+
   Feeder<http::request_parser<http::string_body>> feeder;
+  bool is_folded = false;
+  bool at_line = false;  // the next byte is the first of a line
   HttpRequest request;
   int status = 0;
   std::string detail;
@@ -128,8 +148,10 @@ RequestParser::~RequestParser() = default;
 
 ParserFed RequestParser::Feed(std::string_view bytes) {
   boost::system::error_code error;
+  const bool in_header = !impl_->feeder.parser().is_header_done();
   ParserFed fed = impl_->feeder.Feed(bytes, error);
-  if (error) impl_->Refuse(StatusFor(error), DetailFor(error, impl_->limits));
+  if (in_header) impl_->LookForFolds(bytes.substr(0, fed.used));
+  if (error) impl_->Refuse(StatusFor(error), DetailFor(error, impl_->feeder.limits()));
   if (fed.step == ParserStep::kHeader && !impl_->ReadHeader()) fed.step = ParserStep::kBad;
   return fed;
 }
@@ -138,6 +160,16 @@ std::optional<std::uint64_t> RequestParser::content_length() const {
   const auto length = impl_->feeder.parser().content_length();
   return length ? std::optional<std::uint64_t>(*length) : std::nullopt;
 }
+
+bool RequestParser::has_body() const {
+  return content_length().value_or(0) > 0 || impl_->feeder.parser().chunked();
+}
+
+const HttpRequest& RequestParser::head() const { return impl_->request; }
+
+void RequestParser::LimitBody(std::size_t bytes) { impl_->feeder.LimitBody(bytes); }
+
+HttpRequest RequestParser::TakeHead() { return std::move(impl_->request); }
 
 bool RequestParser::expects_continue() const {
   return boost::beast::iequals(impl_->feeder.parser().get()[http::field::expect], "100-continue");

@@ -40,6 +40,12 @@ class RequestParser {
 
   // From kHeader on.
   std::optional<std::uint64_t> content_length() const;
+  bool has_body() const;
+  const HttpRequest& head() const;  // all but the body
+  // Before any of the body is fed: it may not be longer than this.
+  void LimitBody(std::size_t bytes);
+  // Without its body, once.
+  HttpRequest TakeHead();
   bool expects_continue() const;
   bool keep_alive() const;
   bool is_http10() const;

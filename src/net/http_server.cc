@@ -65,6 +65,11 @@ void HttpServer::Impl::OnAccept(const boost::system::error_code& error, tcp::soc
   boost::system::error_code ignored;
   socket.non_blocking(true, ignored);
   socket.set_option(tcp::no_delay(true), ignored);
+  if (sessions.size() >= options.max_connections) {
+    for (const auto& [number, stranger] : strangers) {
+      if (stranger->MakeWay()) break;  // and is in this map no more
+    }
+  }
   if (sessions.size() >= options.max_connections && options.tls) {
     // Whoever it is would understand a reason only after a handshake, which is what costs.
     socket.close(ignored);
@@ -75,12 +80,23 @@ void HttpServer::Impl::OnAccept(const boost::system::error_code& error, tcp::soc
     socket.write_some(boost::asio::buffer(text), ignored);
     socket.shutdown(tcp::socket::shutdown_both, ignored);
   } else {
-    const auto session = std::make_shared<HttpSession>(shared_from_this(), std::move(socket));
+    const auto session =
+        std::make_shared<HttpSession>(shared_from_this(), std::move(socket), ++last_number);
     sessions.insert(session);
+    strangers.emplace(last_number, session.get());
     ArmSweep();
     session->Begin();
   }
   Accept();
+}
+
+bool HttpServer::Impl::MakeRoom(std::size_t bytes, bool is_known) {
+  const auto has_room = [&] {
+    return bytes <= options.max_bodies_bytes - bodies_bytes &&
+           (is_known || bytes + strangers_bytes <= options.max_strangers_bytes);
+  };
+  while (!has_room() && !strangers_bodies.empty()) strangers_bodies.begin()->second->DropBody();
+  return has_room();
 }
 
 void HttpServer::Impl::ArmSweep() {

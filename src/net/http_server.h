@@ -21,6 +21,16 @@ namespace tidemill {
 using HttpRespond = std::function<void(HttpResponse)>;
 using HttpHandler = std::function<void(HttpRequest, HttpRespond)>;
 
+// What is decided of a request when only its header has come.
+struct HttpAdmission {
+  // The client has shown who it is. What is kept for strangers is bounded, see below.
+  bool known = false;
+  // False: the handler gets the request without its body, to refuse it, and the connection ends
+  // with the answer.
+  bool reads_body = true;
+  std::size_t max_body_bytes = SIZE_MAX;  // if less than the option says
+};
+
 struct HttpServerOptions {
   std::string address = "127.0.0.1";  // numeric, IPv4 or IPv6
   std::uint16_t port = 0;             // 0: any that is free
@@ -32,11 +42,15 @@ struct HttpServerOptions {
 
   // Eight MiB of payload and room for what wraps it.
   std::size_t max_body_bytes = (8 << 20) + (64 << 10);
-  // All request bodies that are being read or not yet answered. What does not fit gets 503 before
-  // it is read, so that many large bodies at once cost time and not the process.
+  // All that has come of request bodies which are not yet answered. What does not fit gets 503, so
+  // that many large bodies at once cost time and not the process.
   std::size_t max_bodies_bytes = 256 << 20;
+  // Of these, what strangers may hold. What does not fit ends the oldest body of a stranger that is
+  // not whole yet: who sends slowly cannot keep others out.
+  std::size_t max_strangers_bytes = 64 << 20;
   std::size_t header_limit_bytes = 16 << 10;
-  // Connections beyond are refused with 503. Each takes one descriptor and a few KiB.
+  // One beyond takes the place of the oldest that a stranger holds without a request under way;
+  // without such a one it is refused with 503. Each takes one descriptor and a few KiB.
   std::size_t max_connections = 20'000;
 
   // For the handshake of TLS and the first byte; then again from a request's first byte until its
@@ -50,6 +64,8 @@ struct HttpServerOptions {
   // For one answer, until the last of it is in the kernel's hands.
   std::chrono::milliseconds write_timeout{120'000};
 
+  // Asked once for each request. Empty: everybody is known.
+  std::function<HttpAdmission(const HttpRequest& head)> admit = {};
   // Shapes the answers that the server gives by itself: 400, 408, 413, 431, 500, 501, 503, 505.
   // Empty: plain text.
   std::function<HttpResponse(int status, std::string detail)> error_page = {};

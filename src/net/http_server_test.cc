@@ -3,7 +3,9 @@
 
 #include <sys/resource.h>
 
+#include <deque>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "net/http_fixture.h"
@@ -203,6 +205,87 @@ TEST_P(HttpServerTest, GivesTheBudgetBackWhenAClientEndsInItsBody) {
   }
   const auto answer = Call({.method = "PUT", .body = std::string(1000, 'x')});
   EXPECT_EQ(answer->status, 200);
+}
+
+TEST_P(HttpServerTest, WhoAnnouncesABodyAndSendsNoneTakesNoRoom) {
+  options_.max_body_bytes = 1000;
+  options_.max_bodies_bytes = options_.max_strangers_bytes = 1000;
+  Serve();
+  std::deque<RawSocket> idle;
+  RunBeside([&] {
+    for (int i = 0; i < 10; ++i) {
+      idle.push_back(Connect());
+      idle.back().Send(
+          "PUT / HTTP/1.1\r\nHost: h\r\nExpect: 100-continue\r\nContent-Length: 1000\r\n\r\n");
+      EXPECT_NE(idle.back().ReadUntil(kEndOfHead), "");
+    }
+  });
+  EXPECT_EQ(Call({.method = "PUT", .body = std::string(1000, 'x')})->status, 200);
+}
+
+// Those with the field are known.
+HttpAdmission KnowsByField(const HttpRequest& head) {
+  return {.known = FindField(head.headers, "Who") != nullptr};
+}
+
+TEST_P(HttpServerTest, AStrangersUnfinishedBodyMakesWay) {
+  options_.max_body_bytes = 1000;
+  options_.max_bodies_bytes = 1800;
+  options_.max_strangers_bytes = 1000;
+  options_.admit = KnowsByField;
+  Serve();
+  std::optional<RawSocket> slow;
+  const auto begin_slowly = [&] {
+    slow.emplace(Connect());
+    slow->Send("PUT / HTTP/1.1\r\nHost: h\r\nContent-Length: 1000\r\n\r\n" + std::string(900, 'x'));
+  };
+  RunBeside(begin_slowly);
+  RunWhatIsReady();
+  EXPECT_EQ(Call({.method = "PUT", .body = std::string(500, 'x')})->status, 200);
+  RunBeside([&] { EXPECT_TRUE(slow->ReadAll().starts_with("HTTP/1.1 503 ")); });
+
+  RunBeside(begin_slowly);
+  RunWhatIsReady();
+  EXPECT_EQ(
+      Call({.method = "PUT", .body = std::string(1000, 'x'), .headers = {{"Who", "me"}}})->status,
+      200)
+      << "strangers leave the rest to those that are known";
+  RunBeside([&] { EXPECT_TRUE(slow->ReadAll().starts_with("HTTP/1.1 503 ")); });
+}
+
+TEST_P(HttpServerTest, AnswersWhomItDoesNotAdmitWithoutItsBody) {
+  options_.admit = [](const HttpRequest& head) {
+    return HttpAdmission{.reads_body = head.path != "/no", .max_body_bytes = 10};
+  };
+  Serve();
+  const std::string host = " HTTP/1.1\r\nHost: h\r\n";
+  // None of their bodies ever comes.
+  EXPECT_TRUE(Raw("PUT /no" + host + "Content-Length: 99\r\n\r\n").ends_with("\r\n\r\nPUT /no "));
+  EXPECT_TRUE(
+      Raw("PUT /no" + host + "Transfer-Encoding: chunked\r\n\r\n").ends_with("\r\n\r\nPUT /no "));
+  EXPECT_TRUE(Raw("PUT /yes" + host + "Content-Length: 11\r\n\r\n").starts_with("HTTP/1.1 413 "));
+  EXPECT_TRUE(Raw("PUT /yes" + host + "Transfer-Encoding: chunked\r\n\r\nb\r\n01234567890\r\n")
+                  .starts_with("HTTP/1.1 413 "));
+  EXPECT_EQ(Call({.method = "PUT", .body = "0123456789"})->body, "PUT / 0123456789");
+  EXPECT_EQ(Call({.target = "/no"})->body, "GET /no ");
+}
+
+TEST_P(HttpServerTest, TheOldestStrangerMakesWayForAnotherConnection) {
+  options_.max_connections = 3;
+  options_.admit = KnowsByField;
+  Serve();
+  const HttpCall mine{.headers = {{"Who", "me"}}};
+  EXPECT_EQ(Call(mine)->status, 200);
+  RunBeside([&] {
+    std::deque<RawSocket> strangers;
+    for (int i = 0; i < 6; ++i) strangers.push_back(Connect());
+    // Two may be there beside the one that is known.
+    for (int i = 0; i < 4; ++i) EXPECT_EQ(strangers[static_cast<std::size_t>(i)].ReadAll(), "");
+    strangers[4].Send("GET / HTTP/1.0\r\n\r\n");
+    EXPECT_TRUE(strangers[4].ReadAll().starts_with("HTTP/1.1 200 "));
+  });
+  EXPECT_EQ(client_->connections(), 1U) << "it was cut off";
+  EXPECT_EQ(Call(mine)->status, 200);
 }
 
 TEST_P(HttpServerTest, ShapesItsOwnErrorsAsTold) {

@@ -49,8 +49,9 @@ class Responder {
 
 }  // namespace
 
-HttpSession::HttpSession(std::shared_ptr<HttpServer::Impl> server, tcp::socket socket)
-    : server_(std::move(server)), transport_(std::move(socket)) {}
+HttpSession::HttpSession(std::shared_ptr<HttpServer::Impl> server, tcp::socket socket,
+                         std::uint64_t number)
+    : server_(std::move(server)), number_(number), transport_(std::move(socket)) {}
 
 void HttpSession::Begin() {
   deadline_ = server_->loop.Now() + server_->options.header_timeout;
@@ -162,12 +163,12 @@ void HttpSession::Consume(std::string_view bytes) {
         break;
       case ParserStep::kMore:
         Keep(bytes);
-        if (state_ == State::kBody && !Charge(parser_->body_bytes())) return;
+        if (state_ == State::kBody && !Charge()) return;
         return Wait();
       case ParserStep::kDone:
         Keep(bytes);
-        if (!Charge(parser_->body_bytes())) return;
-        return Dispatch();
+        if (!Charge()) return;
+        return Dispatch(parser_->Take());
     }
   }
 }
@@ -185,28 +186,67 @@ void HttpSession::Keep(std::string_view rest) {
 bool HttpSession::Admit() {
   state_ = State::kBody;
   body_began_ = server_->loop.Now();
-  return Charge(static_cast<std::size_t>(parser_->content_length().value_or(0)));
+  deadline_ = body_began_ + server_->options.body_timeout;
+  const auto& admit = server_->options.admit;
+  const HttpAdmission admission = admit ? admit(parser_->head()) : HttpAdmission{.known = true};
+  is_known_ = admission.known;
+  if (is_known_) server_->strangers.erase(number_);
+  if (!parser_->has_body()) return true;
+  if (!admission.reads_body) {
+    unread_ = true;
+    pending_ = std::string();
+    Dispatch(parser_->TakeHead());
+    return false;
+  }
+  if (parser_->content_length().value_or(0) > admission.max_body_bytes) {
+    Refuse(413, "the body is longer than " + std::to_string(admission.max_body_bytes) + " bytes");
+    return false;
+  }
+  if (admission.max_body_bytes < SIZE_MAX) parser_->LimitBody(admission.max_body_bytes);
+  return true;
 }
 
-bool HttpSession::Charge(std::size_t bytes) {
-  const auto bonus = std::chrono::seconds(parser_->body_bytes() / kBodyBytesPerSecond);
-  deadline_ = body_began_ + server_->options.body_timeout + bonus;
+bool HttpSession::Charge() {
+  const std::size_t bytes = parser_->body_bytes();
+  deadline_ = body_began_ + server_->options.body_timeout +
+              std::chrono::seconds(bytes / kBodyBytesPerSecond);
   if (bytes <= charged_bytes_) return true;
   const std::size_t more = bytes - charged_bytes_;
-  if (more > server_->options.max_bodies_bytes - server_->bodies_bytes) {
+  if (!is_known_) server_->strangers_bodies.emplace(number_, this);
+  const bool has_room = server_->MakeRoom(more, is_known_);
+  if (state_ != State::kBody) return false;  // it was the one that made room
+  if (!has_room) {
     Refuse(503, "too many request bodies at once");
     return false;
   }
   server_->bodies_bytes += more;
+  if (!is_known_) server_->strangers_bytes += more;
   charged_bytes_ = bytes;
   return true;
 }
 
-void HttpSession::Dispatch() {
-  keep_alive_ = parser_->keep_alive();
+void HttpSession::GiveBack() {
+  const std::size_t bytes = std::exchange(charged_bytes_, 0);
+  server_->bodies_bytes -= bytes;
+  if (!is_known_) server_->strangers_bytes -= bytes;
+  server_->strangers_bodies.erase(number_);
+}
+
+void HttpSession::DropBody() {
+  Refuse(503, "others needed the room that this request took; send it again");
+}
+
+bool HttpSession::MakeWay() {
+  if (state_ == State::kHandling || state_ == State::kWriting || is_over()) return false;
+  Close();
+  return true;
+}
+
+void HttpSession::Dispatch(HttpRequest request) {
+  keep_alive_ = parser_->keep_alive() && !unread_;
   is_http10_ = parser_->is_http10();
   is_head_ = parser_->is_head();
-  HttpRequest request = parser_->Take();
+  server_->strangers_bodies.erase(number_);
   wants_stream_ = !is_http10_ && WantsStream(request);
   parser_.reset();
   state_ = State::kHandling;
@@ -255,7 +295,7 @@ void HttpSession::Write(HttpResponse response) {
   TIDEMILL_CHECK(is_stream || (response.status >= 200 && response.status <= 999));
   state_ = State::kWriting;
   deadline_ = server_->loop.Now() + server_->options.write_timeout;
-  server_->bodies_bytes -= std::exchange(charged_bytes_, 0);
+  GiveBack();
   if (const auto peer = std::exchange(peer_, nullptr)) peer->on_gone = nullptr;
   if (server_->stopping) keep_alive_ = false;
   const Persistence persistence = is_stream      ? Persistence::kStream
@@ -352,7 +392,8 @@ void HttpSession::Close() {
   on_stream_ = nullptr;
   parser_.reset();
   pending_ = std::string();
-  server_->bodies_bytes -= std::exchange(charged_bytes_, 0);
+  GiveBack();
+  server_->strangers.erase(number_);
   server_->Forget(self);
   const auto peer = std::exchange(peer_, nullptr);
   if (!peer) return;

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -36,7 +37,8 @@ namespace tidemill {
 // Held by the server while it is open and by each asio operation under way.
 class HttpSession : public std::enable_shared_from_this<HttpSession> {
  public:
-  HttpSession(std::shared_ptr<HttpServer::Impl> server, boost::asio::ip::tcp::socket socket);
+  HttpSession(std::shared_ptr<HttpServer::Impl> server, boost::asio::ip::tcp::socket socket,
+              std::uint64_t number);
 
   void Begin();
   void Respond(HttpResponse response);
@@ -46,6 +48,11 @@ class HttpSession : public std::enable_shared_from_this<HttpSession> {
   // Nothing that was sent to us is lost by this, nor is anybody cut off in a request.
   void CloseIfIdle();
   void Close();
+
+  // For a stranger that comes after it. False: it has a request under way.
+  bool MakeWay();
+  // What has come of its body is dropped, to make room for others.
+  void DropBody();
 
   TimePoint deadline() const { return deadline_; }
 
@@ -75,9 +82,13 @@ class HttpSession : public std::enable_shared_from_this<HttpSession> {
   void Consume(std::string_view bytes);
   // What a kMore leaves over stands in `pending_` afterwards.
   void Keep(std::string_view rest);
+  // False: it was answered, or is being handled, without its body.
   bool Admit();
-  bool Charge(std::size_t bytes);
-  void Dispatch();
+  // What has come of the body counts from now on. False: there is no room for it, and it was
+  // refused.
+  bool Charge();
+  void GiveBack();
+  void Dispatch(HttpRequest request);
   void Refuse(int status, std::string detail);
   void Write(HttpResponse response);
   void WriteMore();
@@ -89,6 +100,7 @@ class HttpSession : public std::enable_shared_from_this<HttpSession> {
 
   // Constant after construction.
   const std::shared_ptr<HttpServer::Impl> server_;
+  const std::uint64_t number_;  // in the order of their begin
 
   // Loop thread only.
   Transport transport_;
@@ -103,6 +115,7 @@ class HttpSession : public std::enable_shared_from_this<HttpSession> {
   std::unique_ptr<RequestParser> parser_;  // in header and body
   std::shared_ptr<HttpPeer> peer_;         // in handling
   std::size_t charged_bytes_ = 0;
+  bool is_known_ = false;  // who asks
   bool keep_alive_ = false;
   bool is_http10_ = false;
   bool is_head_ = false;
@@ -127,6 +140,8 @@ struct HttpServer::Impl : std::enable_shared_from_this<HttpServer::Impl> {
   void ArmSweep();
   void Sweep();
   void Forget(const std::shared_ptr<HttpSession>& session) { sessions.erase(session); }
+  // Makes room for that much more of a request's body. False: there is none.
+  bool MakeRoom(std::size_t bytes, bool is_known);
   // A copy, to walk over while sessions are forgotten.
   std::vector<std::shared_ptr<HttpSession>> AllSessions() const {
     return {sessions.begin(), sessions.end()};
@@ -148,7 +163,12 @@ struct HttpServer::Impl : std::enable_shared_from_this<HttpServer::Impl> {
   TimerId accept_timer = TimerId::kNone;
   TimerId sweep_timer = TimerId::kNone;
   std::unordered_set<std::shared_ptr<HttpSession>> sessions;
-  std::size_t bodies_bytes = 0;  // the sum of the sessions' charged_bytes_
+  std::uint64_t last_number = 0;
+  // By their number, oldest first.
+  std::map<std::uint64_t, HttpSession*> strangers;         // have never shown who they are
+  std::map<std::uint64_t, HttpSession*> strangers_bodies;  // of requests that are not whole yet
+  std::size_t bodies_bytes = 0;     // the sum of the sessions' charged_bytes_
+  std::size_t strangers_bytes = 0;  // of them, those of strangers
   std::string date;
   TimePoint date_until{};
 };

@@ -40,6 +40,9 @@ TEST(ParseTarget, DecodesPathAndQuery) {
   const auto target = ParseTarget("/v1/jobs/a%20b%2Fc+d?name=x%26y&empty=&bare&a+b=c%2Bd&&name=2");
   ASSERT_TRUE(target);
   EXPECT_EQ(target->path, "/v1/jobs/a b/c+d");
+  EXPECT_TRUE(target->has_encoded_slash);
+  EXPECT_TRUE(ParseTarget("/a%2fb")->has_encoded_slash);
+  EXPECT_FALSE(ParseTarget("/a/b?c=%2F")->has_encoded_slash);
   const HttpFields query{
       {"name", "x&y"}, {"empty", ""}, {"bare", ""}, {"a b", "c+d"}, {"name", "2"}};
   EXPECT_EQ(target->query, query);
@@ -162,7 +165,12 @@ TEST(RequestParser, RefusesWithTheRightStatusWhateverThePieces) {
       {431, "GET /" + host + many_fields + "\r\n"},
       {431, "GET /" + host + "A: " + std::string(2000, 'a')},
       {431, "PUT /" + host + "Transfer-Encoding: chunked\r\n\r\n1;" + std::string(2000, 'a')},
+      {400, "GET /" + host + "A: b\r\n c\r\n\r\n"},
+      {400, "GET /" + host + "A: b\r\n\tc\r\n\r\n"},
       {501, "PUT /" + host + "Transfer-Encoding: gzip\r\n\r\n"},
+      {501, "PUT /" + host + "Transfer-Encoding: gzip, chunked\r\n\r\n"},
+      {501, "PUT /" + host + "Transfer-Encoding: gzip\r\nTransfer-Encoding: chunked\r\n\r\n"},
+      {501, "PUT /" + host + "Transfer-Encoding: chunked, chunked\r\n\r\n"},
       {505, "GET / HTTP/2.0\r\n\r\n"},
   };
   for (const auto& [status, text] : cases) {

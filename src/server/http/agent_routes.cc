@@ -29,8 +29,11 @@ void JoinNow(ApiState& state, Call call, JoinRequest request, std::optional<Prov
       call.request.peer,
       [&state, request = std::move(request), proven = std::move(proven)](Reply<Joined> done) {
         Reply<Joined> told = [&state, machine = request.machine, address = request.address,
+                              token = request.join_token,
                               done = std::move(done)](Result<Joined> joined) {
+          if (joined && !token.empty()) state.guard.NoteGood(token);
           if (!joined && joined.error().code == Code::kNobody) {
+            if (!token.empty()) state.guard.NoteWrongJoin(token, address);
             state.log.Warn("join.refused", {{"machine", machine}, {"address", address}});
           }
           done(std::move(joined));
@@ -50,6 +53,10 @@ void Join(ApiState& state, Call call) {
         ProblemAnswer(Error{Code::kNobody, "this call needs a join token, or a proof"}));
   }
   if (!request) return call.respond(ProblemAnswer(request.error()));
+  if (!call.token.empty()) {
+    const auto may = state.guard.MayJoin(call.token, call.request.address);
+    if (!may) return call.respond(ProblemAnswer(ForStrangers(may.error())));
+  }
   request->join_token = call.token;
   request->address = call.request.address;
   if (!call.token.empty()) return JoinNow(state, std::move(call), *std::move(request), {});
@@ -72,11 +79,14 @@ void Sync(ApiState& state, Call call) {
   if (!request) return call.respond(ProblemAnswer(request.error()));
   request->token = call.token;
   request->address = call.request.address;
-  state.server.Sync(
-      *std::move(request),
-      AnswerWith<SyncResult>(state.log, std::move(call.respond), [](const SyncResult& result) {
-        return JsonAnswer(FormatSyncResult(result));
-      }));
+  const auto answer = AnswerWith<SyncResult>(
+      state.log, std::move(call.respond),
+      [](const SyncResult& result) { return JsonAnswer(FormatSyncResult(result)); });
+  state.server.Sync(*std::move(request),
+                    [&state, token = call.token, answer](Result<SyncResult> result) {
+                      if (result) state.guard.NoteGood(token);
+                      answer(std::move(result));
+                    });
 }
 
 struct WaitRequest {

@@ -81,6 +81,11 @@ class Api {
   void Handle(HttpRequest request, HttpRespond respond) const {
     router_.Handle(std::move(request), std::move(respond));
   }
+  // What is decided before its body is read.
+  HttpAdmission Foresee(const HttpRequest& head) const {
+    const std::optional<Needs> needs = router_.NeedsOf(head);
+    return needs ? state_.guard.Foresee(*needs, head) : HttpAdmission{.reads_body = false};
+  }
   // From now on no one is let wait, and /healthz says so. Streams end.
   void BeginStop() {
     state_.stopping = true;

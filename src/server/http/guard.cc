@@ -15,13 +15,25 @@ namespace {
 
 // Wrong tokens from one address: enough for slips, far too few for guessing.
 constexpr Rates::Rate kWrongTokens{.per_second = 1, .burst = 20};
-// Hashes of tokens that were good lately: more than one server's callers have.
-constexpr std::size_t kMostGood = 10'000;
+// Of a body without a token: a proof or a login has far less.
+constexpr std::size_t kStrangersBytes = 64 << 10;
 // How many seconds' worth of calls may come at once.
 constexpr double kBurstSeconds = 4;
 
 HttpResponse NobodyAnswer(std::string detail) {
   return ProblemAnswer(Error{Code::kNobody, std::move(detail)});
+}
+
+std::string Joins(const std::string& address) { return "join " + address; }
+std::string Proofs(const std::string& address) { return "proof " + address; }
+std::string People(const std::string& address) { return "person " + address; }
+
+bool IsAgents(Needs needs) { return needs == Needs::kJoinToken || needs == Needs::kSessionToken; }
+
+bool CouldBe(Needs needs, const std::string& secret) {
+  if (!IsAgents(needs)) return IsToken(kApiPrefix, secret) || IsToken(kBrowserPrefix, secret);
+  return IsToken(kSessionPrefix, secret) ||
+         (needs == Needs::kJoinToken && IsToken(kJoinPrefix, secret));
 }
 
 bool IsWrite(const HttpRequest& request) { return request.method != "GET"; }
@@ -74,6 +86,15 @@ std::string ScopeOf(const Call& call) {
   return call.caller.project.empty() && !named ? std::string() : call.project;
 }
 
+HttpAdmission Guard::Foresee(Needs needs, const HttpRequest& head) const {
+  if (needs == Needs::kNothing) return {.max_body_bytes = kStrangersBytes};
+  const auto shown = TokenOf(head);
+  // Whoever joins may bring a proof in its place.
+  if (!shown && needs == Needs::kJoinToken) return {.max_body_bytes = kStrangersBytes};
+  if (!shown || !CouldBe(needs, shown->secret)) return {.reads_body = false};
+  return {.known = known_.IsGood(shown->secret)};
+}
+
 void Guard::Admit(Needs needs, std::string action, Call call, Router::Route route) {
   if (needs == Needs::kNothing) return route(std::move(call));
   const auto shown = TokenOf(call.request);
@@ -81,7 +102,7 @@ void Guard::Admit(Needs needs, std::string action, Call call, Router::Route rout
   if (!shown && needs == Needs::kJoinToken) return route(std::move(call));
   if (!shown) return call.respond(NobodyAnswer("this call needs a token; see: tidemill login"));
   call.token = shown->secret;
-  if (needs == Needs::kJoinToken || needs == Needs::kSessionToken) {
+  if (IsAgents(needs)) {
     return AdmitAgent(needs, std::move(call), route);
   }
   if (shown->by_cookie && IsWrite(call.request) && !IsFromOurPage(call.request)) {
@@ -100,20 +121,34 @@ void Guard::Admit(Needs needs, std::string action, Call call, Router::Route rout
 }
 
 void Guard::AdmitAgent(Needs needs, Call call, const Router::Route& route) {
-  const bool is_session = IsToken(kSessionPrefix, call.token);
-  const bool fits = is_session || (needs == Needs::kJoinToken && IsToken(kJoinPrefix, call.token));
-  if (!fits) return call.respond(NobodyAnswer("this call is an agent's, and needs its token"));
+  if (!CouldBe(needs, call.token)) {
+    return call.respond(NobodyAnswer("this call is an agent's, and needs its token"));
+  }
   route(std::move(call));
 }
 
+Result<void> Guard::MayJoin(const std::string& secret, const std::string& address) const {
+  const TimePoint now = server_.deps().loop.Now();
+  if (known_.IsGood(secret)) return {};
+  if (known_.IsWrong(secret, now)) return Fail(Code::kNobody, "this join token is not valid");
+  if (wrong_.Has(Joins(address), kWrongTokens, now)) return {};
+  return Fail(Code::kExhausted, "too many wrong join tokens came from your address");
+}
+
+void Guard::NoteWrongJoin(const std::string& secret, const std::string& address) {
+  const TimePoint now = server_.deps().loop.Now();
+  known_.NoteWrong(secret, now);
+  wrong_.Take(Joins(address), kWrongTokens, now);
+}
+
 void Guard::Prove(MachineProof proof, const std::string& address, Reply<ProvenMachine> reply) {
-  if (!wrong_.Has(address, kWrongTokens, server_.deps().loop.Now())) {
+  if (!wrong_.Has(Proofs(address), kWrongTokens, server_.deps().loop.Now())) {
     return reply(Fail(Code::kExhausted, "too many wrong proofs came from your address"));
   }
   server_.Prove(std::move(proof),
                 [this, address, reply = std::move(reply)](Result<ProvenMachine> proven) {
                   if (!proven && proven.error().code == Code::kNobody) {
-                    wrong_.Take(address, kWrongTokens, server_.deps().loop.Now());
+                    wrong_.Take(Proofs(address), kWrongTokens, server_.deps().loop.Now());
                   }
                   reply(std::move(proven));
                 });
@@ -121,20 +156,15 @@ void Guard::Prove(MachineProof proof, const std::string& address, Reply<ProvenMa
 
 void Guard::Identify(const std::string& secret, const std::string& address,
                      const std::shared_ptr<HttpPeer>& peer, Reply<Caller> reply) {
-  const std::string hash = HashToken(secret);
   const TimePoint now = server_.deps().loop.Now();
-  // Others behind the same address go on: what was good lately is looked up all the same.
-  if (!good_.contains(hash) && !wrong_.Has(address, kWrongTokens, now)) {
-    return reply(Fail(Code::kExhausted, "too many wrong tokens came from your address"));
-  }
-  const auto wrong = [this, address, hash](const std::string& why) {
-    good_.erase(hash);
-    if (!wrong_.Take(address, kWrongTokens, server_.deps().loop.Now())) return;
-    log_.Warn("token.wrong", {{"address", address}, {"why", why}});
-  };
-  if (!IsToken(kApiPrefix, secret) && !IsToken(kBrowserPrefix, secret)) {
-    wrong("not a token of ours");
+  // Neither of these costs a look at the store, so they keep nobody else at the address waiting.
+  if (!CouldBe(Needs::kViewer, secret)) {
     return reply(Fail(Code::kNobody, "this is not a token of a person"));
+  }
+  if (known_.IsWrong(secret, now)) return reply(Fail(Code::kNobody, "this token is not valid"));
+  // Others behind the same address go on: what was good lately is looked up all the same.
+  if (!known_.IsGood(secret) && !wrong_.Has(People(address), kWrongTokens, now)) {
+    return reply(Fail(Code::kExhausted, "too many wrong tokens came from your address"));
   }
   gate_.Pass<Caller>(
       peer,
@@ -143,11 +173,13 @@ void Guard::Identify(const std::string& secret, const std::string& address,
             server_.deps(), [secret](AccessStore& store) { return store.FindCaller(secret); },
             [done = std::move(done)](Result<Caller> caller) { done(std::move(caller)); });
       },
-      [this, hash, wrong, reply = std::move(reply)](Result<Caller> caller) {
-        if (!caller && caller.error().code == Code::kNobody) wrong(caller.error().reason);
-        if (caller) {
-          if (good_.size() >= kMostGood) good_.clear();
-          good_.insert(hash);
+      [this, secret, address, reply = std::move(reply)](Result<Caller> caller) {
+        if (caller) known_.NoteGood(secret);
+        if (!caller && caller.error().code == Code::kNobody) {
+          const TimePoint then = server_.deps().loop.Now();
+          known_.NoteWrong(secret, then);
+          wrong_.Take(People(address), kWrongTokens, then);
+          log_.Warn("token.wrong", {{"address", address}, {"why", caller.error().reason}});
         }
         reply(std::move(caller));
       });

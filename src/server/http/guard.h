@@ -3,11 +3,12 @@
 
 #include <functional>
 #include <optional>
-#include <set>
 #include <string>
 
 #include "model/access.h"
+#include "net/http_server.h"
 #include "server/http/gate.h"
+#include "server/http/known_tokens.h"
 #include "server/http/router.h"
 #include "server/rates.h"
 #include "server/server.h"
@@ -22,6 +23,10 @@ class Guard {
  public:
   Guard(Server& server, Gate& gate, Log& log) : server_(server), gate_(gate), log_(log) {}
 
+  // What a request costs whose body has not come yet: who shows no token that could be one for this
+  // call is refused without it, and who is not known yet can keep nobody out.
+  HttpAdmission Foresee(Needs needs, const HttpRequest& head) const;
+
   // Goes on with `route`, or answers: 401, 403, 404, 429, 503.
   void Admit(Needs needs, std::string action, Call call, Router::Route route);
 
@@ -32,6 +37,14 @@ class Guard {
   // For a proof that came in a token's place; as Identify. Holds no turn meanwhile: whom it is
   // compared with may be slow.
   void Prove(MachineProof proof, const std::string& address, Reply<ProvenMachine> reply);
+
+  // Whether a join token may be looked up. kNobody: it was wrong a moment ago. kExhausted: too many
+  // wrong ones came from there.
+  Result<void> MayJoin(const std::string& secret, const std::string& address) const;
+  // What the store has said of it.
+  void NoteWrongJoin(const std::string& secret, const std::string& address);
+  // The store has said so of any token.
+  void NoteGood(const std::string& secret) { known_.NoteGood(secret); }
 
  private:
   void AdmitAgent(Needs needs, Call call, const Router::Route& route);
@@ -46,9 +59,11 @@ class Guard {
   Server& server_;
   Gate& gate_;
   Log& log_;
-  Rates rates_;                 // of tokens and projects
-  Rates wrong_;                 // of addresses that wrong tokens or proofs came from
-  std::set<std::string> good_;  // hashes of tokens that were good lately
+  Rates rates_;  // of tokens and projects
+  // Of addresses that wrong tokens or proofs came from, of each kind for itself. One that comes
+  // again and again is not looked up each time, and counts once.
+  Rates wrong_;
+  KnownTokens known_;
 };
 
 // The token of a request: of its Authorization field, or else of its cookie.

@@ -112,8 +112,9 @@ TEST_F(GuardRatesTest, WrongTokensFromOneAddressAreSlowedDown) {
   const std::string good = TokenIn("p");
   const std::string known = TokenIn("p");
   EXPECT_EQ(Refusal(known, "10.0.0.1"), std::nullopt);
-  for (int i = 0; i < 20; ++i) EXPECT_EQ(Refusal("hunter2", "10.0.0.1"), Code::kNobody);
-  for (int i = 0; i < 10; ++i) EXPECT_EQ(Refusal("hunter2", "10.0.0.1"), Code::kExhausted);
+  const auto guess = [this] { return Refusal(MakeToken(kApiPrefix, random_), "10.0.0.1"); };
+  for (int i = 0; i < 20; ++i) EXPECT_EQ(guess(), Code::kNobody);
+  EXPECT_EQ(guess(), Code::kExhausted);
   // Good tokens elsewhere do not notice, nor does one that was good lately.
   EXPECT_EQ(Refusal(good, "10.0.0.2"), std::nullopt);
   EXPECT_EQ(Refusal(known, "10.0.0.1"), std::nullopt);
@@ -124,8 +125,64 @@ TEST_F(GuardRatesTest, WrongTokensFromOneAddressAreSlowedDown) {
   EXPECT_EQ(Refusal(other, "10.0.0.1"), Code::kExhausted);
   Pass(milliseconds(100));
   EXPECT_EQ(Refusal(other, "10.0.0.1"), std::nullopt);
-  EXPECT_EQ(Refusal(MakeToken(kApiPrefix, random_), "10.0.0.1"), Code::kNobody);
-  EXPECT_EQ(Refusal("hunter2", "10.0.0.1"), Code::kExhausted);
+  EXPECT_EQ(guess(), Code::kNobody);
+  EXPECT_EQ(guess(), Code::kExhausted);
+  EXPECT_EQ(guard_.MayJoin(MakeToken(kJoinPrefix, random_), "10.0.0.1").has_value(), true)
+      << "machines behind it are not people";
+}
+
+TEST_F(GuardRatesTest, AWrongTokenThatComesAgainAndAgainLocksNobodyOut) {
+  const std::string old = MakeToken(kApiPrefix, random_);
+  for (int i = 0; i < 100; ++i) EXPECT_EQ(Refusal(old, "10.0.0.1"), Code::kNobody);
+  for (int i = 0; i < 100; ++i) EXPECT_EQ(Refusal("hunter2", "10.0.0.1"), Code::kNobody);
+  EXPECT_EQ(Refusal(TokenIn("p"), "10.0.0.1"), std::nullopt);
+}
+
+TEST_F(GuardRatesTest, WrongJoinTokensFromOneAddressAreSlowedDown) {
+  const auto guess = [this]() -> std::optional<Code> {
+    const std::string token = MakeToken(kJoinPrefix, random_);
+    const Result<void> may = guard_.MayJoin(token, "10.0.0.1");
+    if (!may) return may.error().code;
+    guard_.NoteWrongJoin(token, "10.0.0.1");
+    const Result<void> again = guard_.MayJoin(token, "10.0.0.1");
+    EXPECT_EQ(again.has_value() ? Code::kInternal : again.error().code, Code::kNobody);
+    return std::nullopt;
+  };
+  const std::string known = MakeToken(kJoinPrefix, random_);
+  guard_.NoteGood(known);
+  for (int i = 0; i < 20; ++i) EXPECT_EQ(guess(), std::nullopt);
+  EXPECT_EQ(guess(), Code::kExhausted);
+  EXPECT_TRUE(guard_.MayJoin(known, "10.0.0.1"));
+  EXPECT_TRUE(guard_.MayJoin(MakeToken(kJoinPrefix, random_), "10.0.0.2"));
+  Pass(seconds(1));
+  EXPECT_EQ(guess(), std::nullopt);
+}
+
+TEST_F(GuardRatesTest, WhoShowsNoTokenThatCouldBeOneSendsItsBodyInVain) {
+  const auto foresee = [this](Needs needs, const std::string& token) {
+    HttpRequest head;
+    if (!token.empty()) head.headers.emplace_back("Authorization", "Bearer " + token);
+    return guard_.Foresee(needs, head);
+  };
+  const std::string person = TokenIn("p");
+  const std::string session = MakeToken(kSessionPrefix, random_);
+  for (const Needs needs : {Needs::kViewer, Needs::kServerAdmin, Needs::kSessionToken}) {
+    EXPECT_FALSE(foresee(needs, "").reads_body);
+    EXPECT_FALSE(foresee(needs, "hunter2").reads_body);
+    EXPECT_FALSE(foresee(needs, MakeToken(kJoinPrefix, random_)).reads_body);
+  }
+  EXPECT_FALSE(foresee(Needs::kViewer, session).reads_body);
+  EXPECT_FALSE(foresee(Needs::kSessionToken, person).reads_body);
+  // A login, and a proof in place of a join token, are short.
+  EXPECT_LT(foresee(Needs::kNothing, "").max_body_bytes, 100'000U);
+  EXPECT_LT(foresee(Needs::kJoinToken, "").max_body_bytes, 100'000U);
+  EXPECT_TRUE(foresee(Needs::kViewer, person).reads_body);
+  EXPECT_FALSE(foresee(Needs::kViewer, person).known);
+  EXPECT_EQ(Refusal(person, "10.0.0.1"), std::nullopt);
+  EXPECT_TRUE(foresee(Needs::kViewer, person).known);
+  EXPECT_FALSE(foresee(Needs::kSessionToken, session).known);
+  guard_.NoteGood(session);
+  EXPECT_TRUE(foresee(Needs::kSessionToken, session).known);
 }
 
 }  // namespace

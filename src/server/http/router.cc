@@ -2,7 +2,6 @@
 #include "server/http/router.h"
 
 #include <algorithm>
-#include <optional>
 #include <utility>
 
 #include "server/http/answer.h"
@@ -87,8 +86,19 @@ void Router::Add(std::string_view method, std::string_view pattern, Needs needs,
   };
 }
 
+std::optional<Needs> Router::NeedsOf(const HttpRequest& head) const {
+  if (head.has_encoded_slash) return std::nullopt;
+  const std::vector<std::string> path = Segments(head.path);
+  for (const Entry& entry : entries_) {
+    if (entry.method == head.method && Match(entry.pattern, path)) return entry.needs;
+  }
+  return std::nullopt;
+}
+
 void Router::Handle(HttpRequest request, HttpRespond respond) const {
-  const std::vector<std::string> path = Segments(request.path);
+  // No path here has an encoded slash. Decoded, it would be another path than its sender meant.
+  const std::vector<std::string> path =
+      request.has_encoded_slash ? std::vector<std::string>() : Segments(request.path);
   std::string allowed;
   for (const Entry& entry : entries_) {
     auto names = Match(entry.pattern, path);

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -59,6 +60,8 @@ class Router {
   }
 
   void Handle(HttpRequest request, HttpRespond respond) const;
+  // What the route of a request needs, whose body may not have come yet; nothing: it has no route.
+  std::optional<Needs> NeedsOf(const HttpRequest& head) const;
 
  private:
   struct Entry {

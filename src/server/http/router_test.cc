@@ -86,6 +86,12 @@ TEST_F(RouterTest, UnknownPathsAndMethodsAreProblems) {
   for (const char* path : {"", "/", "/b", "/a/", "//a", "/a/x/", "/a/x/b", "/a//b/1"}) {
     EXPECT_EQ(StatusOf("GET", path), 404) << path;
   }
+  HttpRequest encoded{.method = "GET", .path = "/a/x", .has_encoded_slash = true};
+  EXPECT_EQ(router_.NeedsOf(encoded), std::nullopt);
+  int status = 0;
+  router_.Handle(encoded, [&status](const HttpResponse& answer) { status = answer.status; });
+  EXPECT_EQ(status, 404) << "it was /a%2Fx";
+  EXPECT_EQ(router_.NeedsOf({.method = "GET", .path = "/a/x"}), Needs::kViewer);
   const Seen seen = Send("DELETE", "/a");
   ASSERT_TRUE(seen.answer);
   EXPECT_EQ(seen.answer->status, 405);

@@ -18,7 +18,7 @@ ApiOptions WithConnections(ApiOptions options, const HttpServer& http) {
   return options;
 }
 
-HttpServerOptions HttpOptions(const ServiceOptions& service) {
+HttpServerOptions HttpOptions(const ServiceOptions& service, const Api& api) {
   HttpServerOptions options;
   options.address = service.listen.address;
   options.port = service.listen.port;
@@ -30,6 +30,7 @@ HttpServerOptions HttpOptions(const ServiceOptions& service) {
   // The one over the limit needs a descriptor too, to be told so.
   const auto most = static_cast<std::size_t>(std::max<std::int64_t>(service.connections_max, 16));
   options.max_connections = std::min(options.max_connections, most);
+  options.admit = [&api](const HttpRequest& head) { return api.Foresee(head); };
   options.error_page = [](int status, std::string detail) {
     return ProblemAnswer(status, std::move(detail));
   };
@@ -42,9 +43,10 @@ Service::Service(ServiceDeps deps, const ServiceOptions& options)
     : deps_(deps),
       options_(options),
       api_(deps.server, deps.settings, deps.random, deps.log, WithConnections(options.api, http_)),
-      http_(deps.loop, HttpOptions(options), [this](HttpRequest request, HttpRespond respond) {
-        api_.Handle(std::move(request), std::move(respond));
-      }) {}
+      http_(deps.loop, HttpOptions(options, api_),
+            [this](HttpRequest request, HttpRespond respond) {
+              api_.Handle(std::move(request), std::move(respond));
+            }) {}
 
 Result<void> Service::Start() {
   TIDEMILL_TRY_VOID(http_.Start());
