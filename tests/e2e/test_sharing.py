@@ -44,7 +44,7 @@ def machine(request, env):
 def test_short_items_run_beside_long_ones(machine, env):
     spec, agent = machine
     http = env.servers[0].http
-    long = submit(http, sh(spec, HOLD), 40, name="long")
+    long = submit(http, sh(spec, HOLD), 10_000, name="long")  # more than are released below
     wait_held(agent, 2)
     short = submit(http, spec, 5_000, name="short")
 
