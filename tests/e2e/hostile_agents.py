@@ -557,7 +557,14 @@ def on_the_wire() -> Iterator[Lie]:
     yield Lie(
         "a chunk of 2^64 bytes",
         (400, 413, CLOSED),
-        lambda s: s.raw(post, host, kind, chunked, body=b"10000000000000000\r\n{}"),
+        lambda s: s.raw(
+            post,
+            host,
+            kind,
+            chunked,
+            f"Authorization: Bearer {s.liar.token}",  # else its body is not read
+            body=b"10000000000000000\r\n{}",
+        ),
     )
 
     def behind(scene: Scene) -> int:
