@@ -112,7 +112,7 @@ void Agent::TryToStore(const ItemKey& key) {
   }
   const Catalog::Entry& entry = catalog_.JobOf(attempt.chunk.job);
   OutputOwner owner;
-  owner.job = entry.project + "/" + entry.id;
+  owner.job = entry.project + "/" + entry.unique_id;
   owner.item = attempt.item;
   owner.round = attempt.round;
   owner.attempt = std::to_string(attempt.round) + "." + std::to_string(attempt.number) + "." +

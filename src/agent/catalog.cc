@@ -31,6 +31,7 @@ Result<Catalog::Entry> EntryOf(const Job& job) {
   Catalog::Entry entry;
   entry.id = PublicId(job);
   entry.project = job.project;
+  entry.unique_id = UniqueId(job);
   entry.objects = job.objects;
   if (!job.objects.empty()) {
     entry.logs = JobPlace(job.objects, job) + "logs/";

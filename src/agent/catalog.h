@@ -28,6 +28,7 @@ class Catalog {
   // A job as its items are run.
   struct Entry {
     std::string id;  // as people write it
+    std::string unique_id;
     std::string project;
     std::string objects;  // see Job
     std::string logs;     // the URL below which its logs are; empty: in no object store

@@ -29,6 +29,24 @@ class Ledger {
 
   Result<std::string> Get(const std::string& name) { return GetKey(prefix_ + name); }
 
+  // In their folders' names an id stands behind that of a job, because two deployments may both
+  // have a render-7 in one bucket. Without one it is whichever there is. kInvalid: there are
+  // several.
+  Result<void> FindId() {
+    const std::string job = prefix_.substr(0, prefix_.size() - kFolder.size());
+    TIDEMILL_TRY(const ListPage page, Await<ListPage>([&](ObjectStore::Done<ListPage> done) {
+                   store_.List({.prefix = job + ".", .delimiter = "/"}, std::move(done));
+                 }));
+    if (page.prefixes.empty()) return Fail(Code::kNotFound, "there is no such object");
+    if (page.prefixes.size() > 1) {
+      std::string names;
+      for (const std::string& prefix : page.prefixes) names += "\n  " + prefix;
+      return Fail(Code::kInvalid, "there are several; name one:" + names);
+    }
+    prefix_ = page.prefixes[0] + std::string(kFolder.substr(1));
+    return {};
+  }
+
   Result<std::string> GetKey(const std::string& key) {
     std::string bytes;
     TIDEMILL_TRY_VOID(Await<ObjectInfo>([&](ObjectStore::Done<ObjectInfo> done) {
@@ -65,9 +83,11 @@ class Ledger {
     return *std::move(answer);
   }
 
+  static constexpr std::string_view kFolder = "/ledger/";
+
   AsioLoop& loop_;
   ObjectStore& store_;
-  const std::string prefix_;
+  std::string prefix_;
 };
 
 Result<void> ReadOutcomes(Ledger& ledger, const std::function<Result<void>(OutcomeRow&&)>& on_row) {
@@ -174,7 +194,11 @@ int OpenHistory(AsioLoop& loop, ObjectStores& objects, const Console& console,
   const auto place = objects.Find(url);
   if (!place) return Tell(console, url, place.error());
   Ledger ledger(loop, *place->store, place->key);
-  const auto body = ledger.Get("job.json");
+  auto body = ledger.Get("job.json");
+  if (!body && body.error().code == Code::kNotFound) {
+    if (const auto found = ledger.FindId(); !found) return Tell(console, url, found.error());
+    body = ledger.Get("job.json");
+  }
   if (!body) return Tell(console, url, body.error());
   const auto job = ParseJobCounts(*body);
   if (!job) return Tell(console, url + "job.json", job.error());

@@ -77,6 +77,10 @@ std::map<JobId, std::int64_t> SideBySide(Resources has, const std::map<JobId, st
   return slots;
 }
 
+std::string UniqueId(const Job& job) {
+  return job.uid.empty() ? PublicId(job) : PublicId(job) + "." + job.uid;
+}
+
 std::string PublicId(const Job& job) { return job.spec.name + "-" + std::to_string(job.id.number); }
 
 std::optional<ParsedJobId> ParsePublicId(std::string_view text) {

@@ -94,6 +94,7 @@ struct NewJob {
   bool open = false;              // may be given more parts after it is sealed
   std::string image_digest = {};  // see Job
   std::string owner = {};         // see Job
+  std::string uid = {};           // see Job
 };
 
 struct Job {
@@ -115,7 +116,10 @@ struct Job {
   // empty: not known yet.
   std::string image_digest = {};
   std::string owner = {};  // who submitted it, by name; shares are between owners
-  bool trial = false;      // none of its items has succeeded yet, and its spec has a canary
+  // 128 random bits in hex, of no other job anywhere: numbers begin anew in a new deployment, or in
+  // a database that was restored. Empty: it was made by a server that did not know of it.
+  std::string uid = {};
+  bool trial = false;  // none of its items has succeeded yet, and its spec has a canary
   // The URL of the deployment's own object store: a server's word to agents, not stored. Empty:
   // there is none.
   std::string objects = {};
@@ -138,6 +142,9 @@ struct JobCounts {
   Counts counts;
 };
 
+// What distinguishes it from every other job, also from one with the same number in another
+// deployment: `render-7.0123...`.
+std::string UniqueId(const Job& job);
 // People see `render-7`: the name for them, the number for us. The bare number will do.
 std::string PublicId(const Job& job);
 struct ParsedJobId {

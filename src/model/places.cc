@@ -12,7 +12,7 @@ std::string Below(std::string_view objects) {
 }  // namespace
 
 std::string JobPlace(std::string_view objects, const Job& job) {
-  return Below(objects) + "jobs/" + job.project + "/" + PublicId(job) + "/";
+  return Below(objects) + "jobs/" + job.project + "/" + UniqueId(job) + "/";
 }
 
 std::string BlobPlace(std::string_view objects, std::string_view project, std::string_view sha256) {

@@ -8,7 +8,7 @@
 
 // Where things are below the URL of the deployment's own object store:
 //
-//   jobs/PROJECT/JOB/logs/...      what its items printed
+//   jobs/PROJECT/JOB/logs/...      what its items printed; JOB is its UniqueId
 //   jobs/PROJECT/JOB/ledger/...    its record, which outlives the database
 //   jobs/PROJECT/JOB/checkpoints/ITEM/...   how far its items were; see data/mover/checkpoints.h
 //   blobs/PROJECT/SHA256           what people have uploaded: code, files

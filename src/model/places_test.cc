@@ -13,6 +13,9 @@ TEST(Places, AreBelowTheUrlWithOrWithoutItsSlash) {
   job.project = "films";
   EXPECT_EQ(JobPlace("s3://bucket", job), "s3://bucket/jobs/films/render-7/");
   EXPECT_EQ(JobPlace("s3://bucket/a/", job), "s3://bucket/a/jobs/films/render-7/");
+  job.uid = "0123456789abcdef0123456789abcdef";
+  EXPECT_EQ(JobPlace("s3://bucket", job),
+            "s3://bucket/jobs/films/render-7.0123456789abcdef0123456789abcdef/");
   EXPECT_EQ(BlobPlace("file:///a", "films", "12ab"), "file:///a/blobs/films/12ab");
 }
 

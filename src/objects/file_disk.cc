@@ -2,6 +2,7 @@
 #include "objects/file_disk.h"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/xattr.h>
 #include <unistd.h>
@@ -160,9 +161,19 @@ Result<void> AppendFile(const NewFile& file, std::string_view bytes) {
   return {};
 }
 
-Result<void> EndFile(const NewFile& file, bool if_absent) {
+Result<void> EndFile(const NewFile& file, const PutOptions& options) {
   if (fsync(file.fd.get()) != 0) return FailErrno(file.path);
-  if (if_absent) {
+  Fd lock;
+  if (!options.if_tag.empty()) {
+    // No other swap comes between the look and the rename.
+    lock = Fd(open(fs::path(file.path).parent_path().c_str(), O_RDONLY | O_CLOEXEC | O_DIRECTORY));
+    if (!lock || flock(lock.get(), LOCK_EX) != 0) return FailErrno(file.path);
+    const auto there = OpenFile(file.path, file.path);
+    if (!there || there->info.tag != options.if_tag) {
+      return Fail(Code::kConflict, file.path + " has changed");
+    }
+  }
+  if (options.if_absent) {
     if (link(file.part.c_str(), file.path.c_str()) != 0) return FailErrno(file.path);
     unlink(file.part.c_str());
   } else if (rename(file.part.c_str(), file.path.c_str()) != 0) {

@@ -38,8 +38,9 @@ struct NewFile {
 };
 Result<NewFile> BeginFile(const std::string& path, const ObjectMarks& marks);
 Result<void> AppendFile(const NewFile& file, std::string_view bytes);
-// It is on the disk and has its name. kConflict: if_absent, and there is one.
-Result<void> EndFile(const NewFile& file, bool if_absent);
+// It is on the disk and has its name. kConflict: if_absent, and there is one; if_tag, and there is
+// another or none.
+Result<void> EndFile(const NewFile& file, const PutOptions& options);
 void DropFile(const NewFile& file);
 
 Result<void> DeleteFile(const std::string& path);

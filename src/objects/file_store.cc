@@ -42,7 +42,7 @@ struct FileStore::Impl : std::enable_shared_from_this<FileStore::Impl> {
 void FileStore::Impl::PutNext(const std::shared_ptr<Putting>& put) {
   const std::int64_t size = std::min(Download::kPartBytes, put->body.size_bytes - put->offset);
   if (size <= 0) {
-    return Run<void>([put] { return EndFile(put->file, put->options.if_absent); },
+    return Run<void>([put] { return EndFile(put->file, put->options); },
                      [this, put](Result<void> ended) { PutEnd(put, std::move(ended)); });
   }
   auto bytes = put->body.read(put->offset, static_cast<std::size_t>(size));

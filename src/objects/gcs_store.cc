@@ -111,7 +111,9 @@ struct GcsStore::Impl {
   }
   std::string UploadPath(const std::string& type, const PutOptions& options) const {
     return "/upload" + ObjectsPath() + "?uploadType=" + type +
-           (options.if_absent ? "&ifGenerationMatch=0" : "");
+           (options.if_absent        ? "&ifGenerationMatch=0"
+            : options.if_tag.empty() ? ""
+                                     : "&ifGenerationMatch=" + PercentEncode(options.if_tag));
   }
 
   AsioLoop& loop;

@@ -79,6 +79,22 @@ TEST_P(ObjectStoreTest, PutsIfAbsentOnce) {
   EXPECT_EQ(Head("once")->size_bytes, 17 << 20);
 }
 
+TEST_P(ObjectStoreTest, ReplacesOnlyWhatItWasToldTo) {
+  for (const std::string& text : {std::string("second"), Long(17 << 20)}) {
+    TIDEMILL_EXPECT_OK(Put("swap", "first"));
+    const std::string tag = Head("swap")->tag;
+    TIDEMILL_EXPECT_OK(Put("swap", text, {.if_tag = tag}));
+    EXPECT_TRUE(Get("swap").value() == text);
+    TIDEMILL_EXPECT_CODE(Code::kConflict, Put("swap", "third", {.if_tag = tag}));
+    TIDEMILL_EXPECT_CODE(Code::kConflict, Put("swap", Long(18 << 20), {.if_tag = tag}));
+    EXPECT_TRUE(Get("swap").value() == text);
+    const std::string last = Head("swap")->tag;
+    TIDEMILL_EXPECT_OK(Delete("swap"));
+    TIDEMILL_EXPECT_CODE(Code::kConflict, Put("swap", "fourth", {.if_tag = last}));
+    TIDEMILL_EXPECT_CODE(Code::kNotFound, Head("swap"));
+  }
+}
+
 TEST_P(ObjectStoreTest, LetsOneOfManyWin) {
   int under_way = 16;
   std::vector<std::string> won;

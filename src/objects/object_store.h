@@ -38,6 +38,7 @@ struct PutOptions {
   std::string content_type = "application/octet-stream";
   ObjectMarks marks = {};
   bool if_absent = false;
+  std::string if_tag = {};  // not empty: only in place of the object that has this tag
 };
 
 struct ObjectRange {
@@ -64,7 +65,8 @@ struct ListPage {
 // Each `done` comes once, never from inside the call, and not after the store is destroyed. What
 // fails for a moment has been tried again by then, within limits. Codes:
 //   kNotFound     no such object, or no such bucket
-//   kConflict     if_absent, and there is one; or it changed while it was read
+//   kConflict     if_absent, and there is one; if_tag, and there is another or none; or it changed
+//                 while it was read
 //   kForbidden, kNobody   these credentials may not, or there are none
 //   kInvalid      the key, the range or the request is wrong
 //   kExhausted    no space, no quota
@@ -82,8 +84,8 @@ class ObjectStore {
   // offset of 0 into an empty object; one that ends behind it is cut.
   virtual void Get(const std::string& key, ObjectRange range, OnPiece on_piece,
                    Done<ObjectInfo> done) = 0;
-  // Whole or not at all: nobody sees a part of it. With if_absent, an answer that was lost makes
-  // kConflict of a success: who must know looks at the marks.
+  // Whole or not at all: nobody sees a part of it. With if_absent or if_tag, an answer that was
+  // lost makes kConflict of a success: who must know looks at the marks.
   virtual void Put(const std::string& key, ObjectBody body, PutOptions options,
                    Done<void> done) = 0;
   virtual void List(ListOptions options, Done<ListPage> done) = 0;

@@ -152,6 +152,11 @@ Result<ListPage> ParseS3List(std::string_view body) {
   return page;
 }
 
+void AppendConditions(const PutOptions& options, HttpFields& headers) {
+  if (options.if_absent) headers.emplace_back("If-None-Match", "*");
+  if (!options.if_tag.empty()) headers.emplace_back("If-Match", options.if_tag);
+}
+
 HttpFields PutHeaders(const PutOptions& options) {
   HttpFields headers{{"Content-Type", options.content_type}};
   for (const auto& [name, value] : options.marks) {

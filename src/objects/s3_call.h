@@ -44,6 +44,8 @@ HttpFields ListQuery(const ListOptions& options);
 Result<ListPage> ParseS3List(std::string_view body);
 
 HttpFields PutHeaders(const PutOptions& options);
+// What must hold for it to be stored; goes with the call that does it.
+void AppendConditions(const PutOptions& options, HttpFields& headers);
 Result<std::string> ParseUploadId(std::string_view body);
 // The tags of the parts in their order.
 std::string FormatComplete(const std::vector<std::string>& tags);

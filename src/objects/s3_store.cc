@@ -161,13 +161,16 @@ void S3Store::Put(const std::string& key, ObjectBody body, PutOptions options, D
     return UploadParts(*impl_, key, std::move(body), std::move(options), std::move(done));
   }
   S3Ask ask{.method = "PUT", .key = key, .headers = PutHeaders(options)};
-  if (options.if_absent) ask.headers.emplace_back("If-None-Match", "*");
+  AppendConditions(options, ask.headers);
   ask.body = [body = std::move(body)] {
     return body.read(0, static_cast<std::size_t>(body.size_bytes));
   };
-  impl_->Call(std::move(ask), [done = std::move(done)](const Result<HttpResponse>& got) {
-    if (!got) return done(tl::unexpected<Error>(got.error()));
-    done({});
+  impl_->Call(std::move(ask), [done = std::move(done),
+                               is_swap = !options.if_tag.empty()](const Result<HttpResponse>& got) {
+    if (got) return done({});
+    Error error = got.error();
+    if (is_swap && error.code == Code::kNotFound) error.code = Code::kConflict;
+    done(tl::unexpected(std::move(error)));
   });
 }
 

@@ -75,7 +75,7 @@ class Upload : public std::enable_shared_from_this<Upload> {
   void Complete() {
     S3Ask ask{.method = "POST", .key = key_, .query = {{"uploadId", id_}}};
     ask.headers = {{"Content-Type", "application/xml"}};
-    if (options_.if_absent) ask.headers.emplace_back("If-None-Match", "*");
+    AppendConditions(options_, ask.headers);
     ask.body = [self = shared_from_this()]() -> Result<std::string> {
       return FormatComplete(self->tags_);
     };
@@ -88,7 +88,9 @@ class Upload : public std::enable_shared_from_this<Upload> {
     if (!got) {
       error_ = got.error();
       // The answer to an earlier try was lost: it may be there.
-      if (error_->code == Code::kNotFound) error_->code = Code::kUnknown;
+      if (error_->code == Code::kNotFound) {
+        error_->code = options_.if_tag.empty() ? Code::kUnknown : Code::kConflict;
+      }
       return GiveUp();
     }
     // It begins to answer before it is done, so an error may come with 200.

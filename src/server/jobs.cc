@@ -22,6 +22,15 @@ bool IsOver(const Job& job) {
   return job.state == JobState::kFinished || job.state == JobState::kCancelled;
 }
 
+std::string NewUid(Random& random) {
+  std::string bytes;
+  for (int i = 0; i < 2; ++i) {
+    const std::uint64_t bits = random.Next();
+    for (int shift = 0; shift < 64; shift += 8) bytes.push_back(static_cast<char>(bits >> shift));
+  }
+  return Hex(bytes);
+}
+
 // If so many machines agree, it is not they that are at fault.
 constexpr std::size_t kMachinesAgree = 3;
 
@@ -78,6 +87,7 @@ void Jobs::Change(JobId id, Call call, Reply<T> reply) {
 }
 
 void Jobs::Create(NewJob job, Reply<Job> reply) {
+  job.uid = NewUid(deps_.random);
   Ask<Job>([job = std::move(job)](Store& store) { return store.CreateJob(job); }, std::move(reply));
 }
 

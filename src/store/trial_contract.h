@@ -111,9 +111,13 @@ TEST_P(StoreTest, ASpecIsKeptWithAllItsLimits) {
   gpus.memory = 20 * kGiB;
   gpus.version = 12002;
   job.spec.resources.devices = {{"nvidia.com/gpu", gpus}, {"fpga", 1}};
+  job.uid = "00ff";
   const Job made = Must(store().CreateJob(job));
   EXPECT_EQ(made.spec, job.spec);
   EXPECT_EQ(Must(store().FindJob(made.id)), made);
+  EXPECT_EQ(Must(store().CreateJob(job)), made);
+  EXPECT_EQ(made.uid, "00ff");
+  job.uid = "1122";  // each call of a server brings another one
   EXPECT_EQ(Must(store().CreateJob(job)), made);
   for (const auto& change : std::vector<std::function<void(JobSpec&)>>{
            [](JobSpec& spec) { spec.memory_max = 8; },

@@ -58,6 +58,8 @@ Result<Job> ReadJob(const Fields& fields) {
                fields.Text("reason", {.most_bytes = limits::kReasonBytes, .absent = ""}));
   TIDEMILL_TRY(job.memory_bytes,
                fields.Int("memory_bytes", {.most = json::kMostMemory, .absent = 0}));
+  TIDEMILL_TRY(job.uid, fields.Text("uid", {.most_bytes = limits::kNameBytes, .absent = ""}));
+  if (!job.uid.empty() && !IsName(job.uid)) return json::Wrong(fields.In("uid"), "must be a name");
   TIDEMILL_TRY(job.image_digest, json::ReadImageDigest(fields, "image_digest"));
   TIDEMILL_TRY(job.trial, fields.Flag("trial", false));
   TIDEMILL_TRY(job.objects,

@@ -74,6 +74,7 @@ std::string OpenJob(const Job& job) {
   json::AppendText(out, "created_at", FormatTime(job.created_ms));
   if (!job.reason.empty()) json::AppendText(out, "reason", job.reason);
   if (job.memory_bytes > 0) json::AppendNumber(out, "memory_bytes", job.memory_bytes);
+  if (!job.uid.empty()) json::AppendText(out, "uid", job.uid);
   if (!job.image_digest.empty()) json::AppendText(out, "image_digest", job.image_digest);
   if (job.trial) json::AppendFlag(out, "trial", true);
   if (!job.objects.empty()) json::AppendText(out, "objects", job.objects);

@@ -24,6 +24,11 @@ def submit_range(http: Http, items: int, retries: int = 2, name: str = "load") -
     return str(job)
 
 
+def folder_of(http: Http, job: str) -> str:
+    """The name of a job's folder in the object store."""
+    return f"{job}.{show(http, job)['uid']}"
+
+
 def show(http: Http, job: str) -> Dict[str, Any]:
     answer = http.get(f"/v1/jobs/{job}")
     assert answer.status == 200, answer.body

@@ -15,7 +15,7 @@ import pytest
 from agents import submit
 from costs import file_bytes
 from env import wait_until
-from load import is_paused, items_of, show, wait_for_end
+from load import folder_of, is_paused, items_of, show, wait_for_end
 from object_server import S3, Gcs
 
 IMAGE = "tidemill-test/alpine-like"
@@ -342,7 +342,7 @@ def test_items_read_and_write_objects_of_google(env, fleet, gcs):
         return page.get("ended") and "".join(part.get("text", "") for part in page["parts"])
 
     assert wait_until("its log", log, 60) == "this is n7 for 7\n"
-    ledger = f"tidemill/jobs/default/{job}/ledger/job.json"
+    ledger = f"tidemill/jobs/default/{folder_of(server.http, job)}/ledger/job.json"
     wait_until("its ledger", lambda: b'"finished"' in (gcs.get("data", ledger) or b""), 60)
 
 

@@ -12,7 +12,7 @@ from agents import Agent
 from cli import Cli
 from conserved import Sampler
 from env import wait_until
-from load import Load, failing_items
+from load import Load, failing_items, folder_of
 from machines import Machines, wait_for_rounds
 
 TEXT = {"Content-Type": "text/plain"}
@@ -291,10 +291,11 @@ def test_what_is_done_is_packed_away_and_stays_counted(env, tmp_path, times):
     assert len(kept) == failed and "next" not in page
     gone = next(item for item in range(calls) if item not in kept)
     log = first.http.get(f"/v1/jobs/{job}/items/{gone}/log")
-    assert log.status == 404 and f"jobs/default/{job}/ledger/" in log.json()["detail"], log.body
+    place = f"jobs/default/{folder_of(first.http, job)}/ledger"
+    assert log.status == 404 and f"{place}/" in log.json()["detail"], log.body
     refused = first.http.post(f"/v1/jobs/{job}/retry", {"items": [gone]})
     assert refused.status == 409 and "packed away" in refused.json()["detail"], refused.body
-    ledger = env.folder / f"objects/jobs/default/{job}/ledger"
+    ledger = env.folder / "objects" / place
     assert len(list(ledger.glob("items/????????.jsonl.zst"))) == calls
     assert len(list(ledger.glob("outcomes/????????-0.jsonl.zst"))) == calls
     # What was said stays known.

@@ -14,12 +14,11 @@ constexpr char kRound[] = "tidemill-round";
 
 using Done = std::function<void(Result<void>)>;
 
-PutOptions OptionsOf(const PutOwned& put, bool if_absent) {
+PutOptions OptionsOf(const PutOwned& put) {
   return {.content_type = put.content_type,
           .marks = {{kJob, put.owner.job},
                     {kItem, std::to_string(put.owner.item)},
-                    {kRound, std::to_string(put.owner.round)}},
-          .if_absent = if_absent};
+                    {kRound, std::to_string(put.owner.round)}}};
 }
 
 std::string MarkOf(const ObjectMarks& marks, const char* name) {
@@ -50,14 +49,24 @@ void Decide(ObjectStore& store, const std::shared_ptr<const PutOwned>& put, cons
                                             put->key + " (see output_exists)"));
     }
   }
-  store.Put(put->key, put->body, OptionsOf(*put, false), done);
+  // Only that one is replaced: another attempt may be at it, and the first of a round counts.
+  PutOptions options = OptionsOf(*put);
+  options.if_tag = there.tag;
+  store.Put(put->key, put->body, std::move(options), [done](Result<void> stored) {
+    const bool has_changed = !stored && stored.error().code == Code::kConflict;
+    // Whoever asked looks once more.
+    if (has_changed) return done(Fail(Code::kUnavailable, stored.error().reason));
+    done(std::move(stored));
+  });
 }
 
 }  // namespace
 
 void Put(ObjectStore& store, PutOwned put, Done done) {
   const auto shared = std::make_shared<const PutOwned>(std::move(put));
-  store.Put(shared->key, shared->body, OptionsOf(*shared, true),
+  PutOptions options = OptionsOf(*shared);
+  options.if_absent = true;
+  store.Put(shared->key, shared->body, std::move(options),
             [&store, shared, done = std::move(done)](Result<void> stored) {
               if (stored || stored.error().code != Code::kConflict) return done(std::move(stored));
               store.Head(shared->key, [&store, shared, done](Result<ObjectInfo> there) {

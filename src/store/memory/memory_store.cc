@@ -60,6 +60,7 @@ Result<Job> MemoryStore::CreateJob(const NewJob& job) {
                 .memory_bytes = job.spec.resources.memory_bytes,
                 .image_digest = job.image_digest,
                 .owner = job.owner,
+                .uid = job.uid,
                 .trial = job.spec.canary > 0};
   row.touched_us = clock_us_();
   under_way_[id] = &row;

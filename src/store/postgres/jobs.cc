@@ -15,9 +15,9 @@ const Statement kInsertJob{
     "insert_job",
     "insert into job (project, submit_key, name, millicpus, memory_bytes, retries, document, open,"
     " memory_max, retry_wait_ms, canary, devices, image_digest, memory_now, trial, queue, priority,"
-    " max_parallel, deadline_ms, budget, labels, after_jobs, owner)"
+    " max_parallel, deadline_ms, budget, labels, after_jobs, owner, uid)"
     " select $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $5, $11 > 0, $14, $15, $16,"
-    " $17, $18, $19, $20, $21 where not exists"
+    " $17, $18, $19, $20, $21, $22 where not exists"
     " (select 1 from job where project = $1 and submit_key = $2)"
     " on conflict (project, submit_key) do nothing"};
 const Statement kJobByKey{"job_by_key", "select " TIDEMILL_JOB_COLUMNS
@@ -165,7 +165,8 @@ Result<Job> PostgresStore::CreateJob(const NewJob& job) {
                                      .Big(wishes.budget ? wishes.budget->micros : -1)
                                      .Text(FormatLabels(wishes.labels))
                                      .Bigs(NumbersOf(wishes.after))
-                                     .Text(job.owner));
+                                     .Text(job.owner)
+                                     .Text(job.uid));
     transaction.Send(kJobByKey, Params().Text(job.project).Text(job.key));
     TIDEMILL_TRY(const std::vector<Rows> answers, transaction.Commit());
     // Between the two statements only DropStale can have taken it away.

@@ -81,6 +81,7 @@ Job ReadJob(Row& row) {
   job.image_digest = row.Text();
   job.spec.wishes = ReadWishes(row);
   job.owner = row.Text();
+  job.uid = row.Text();
   return job;
 }
 

@@ -21,7 +21,7 @@ namespace tidemill {
   "job_id, project, submit_key, name, millicpus, memory_bytes, retries, document, state, open, "  \
   "round, parts, chunks, items, created_at, reason, memory_max, retry_wait_ms, canary, devices, " \
   "memory_now, trial, image_digest, queue, priority, max_parallel, deadline_ms, budget, labels, " \
-  "array_to_string(after_jobs, ' '), owner"
+  "array_to_string(after_jobs, ' '), owner, uid"
 Job ReadJob(Row& row);
 // "7 12", as array_to_string has it.
 std::vector<JobId> ParseJobIds(const std::string& text);
