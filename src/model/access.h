@@ -88,6 +88,9 @@ struct NewToken {
   Duration life{};
 };
 
+// Who makes the tokens of machines that are ordered. They end with their pool.
+inline constexpr char kAutoscaler[] = "autoscaler";
+
 // Whoever has shown a good API token, or the cookie that was got for one.
 struct Caller {
   TokenId token;

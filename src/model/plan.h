@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <chrono>
 #include <compare>
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/loop.h"
@@ -75,6 +78,17 @@ struct ProviderSight {
   std::optional<TimePoint> ended;  // billed until then; nothing: it is there
   std::string id = {};             // what its provider calls it; empty: as its name
 };
+
+// What providers have said of their machines at one time.
+struct ProviderLook {
+  std::vector<ProviderSight> seen = {};
+  // Project and pool: all of its machines that its provider knows are in `seen`.
+  std::set<std::pair<std::string, std::string>> listed = {};
+};
+
+// A machine that its provider has not listed for so long, and that has no session, is gone. New
+// ones appear in lists within a minute or two; what has ended leaves them after an hour or more.
+inline constexpr Duration kMissingTime = std::chrono::minutes(10);
 
 // The plan that is in force, and what runs, as one server needs it to grant.
 struct SessionUse {

@@ -36,6 +36,7 @@ struct PlanPool : PoolMachines {
   // The number that the next machine gets: one more than that of any ever ordered.
   std::int64_t next_number = 0;
   std::int32_t never_joined = 0;  // machines in a row; one that joins, or a person, sets it to 0
+  TimePoint never_joined_at{};    // the last of them ended
 };
 
 // How long the items of a job take, as measured.

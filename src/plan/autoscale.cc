@@ -23,6 +23,8 @@ class Scaler {
         room_(index.snapshot().pools.size()),
         caps_(index),
         overdue_(index.snapshot().pools.size()),
+        never_joined_(index.snapshot().pools.size()),
+        to_come_(index.snapshot().pools.size()),
         reason_(index.snapshot().pools.size(), OrderFor::kMin),
         least_(index.snapshot().pools.size()) {}
 
@@ -42,6 +44,8 @@ class Scaler {
   // Finds out which pools may order, and orders what they have in any case.
   void LookAtPools();
   Hold HoldOf(std::size_t pool) const;
+  bool MayTry(std::size_t pool) const;
+  std::int64_t MostMore(std::size_t pool) const;
   std::int64_t Depth(std::size_t pool) const;
 
   // What runs stays where it is: only the rest is worth a machine elsewhere, idle or new.
@@ -63,7 +67,9 @@ class Scaler {
   const std::vector<Claim> claims_;
   PoolRoom room_;
   Caps caps_;
-  std::vector<std::int32_t> overdue_;  // machines that have not joined in time
+  std::vector<std::int32_t> overdue_;       // machines that have not joined in time
+  std::vector<std::int32_t> never_joined_;  // of them, those that their provider has made
+  std::vector<std::int64_t> to_come_;       // that may still join
   std::vector<OrderFor> reason_;
   std::vector<std::int64_t> least_;  // machines that a pool keeps, work or not
   Wanted wanted_;
@@ -71,7 +77,6 @@ class Scaler {
 
 void Scaler::LookAtMachines() {
   AddJoined(index_, room_);
-  std::vector<std::int64_t> to_come(index_.snapshot().pools.size());
   for (std::size_t i = 0; i < index_.snapshot().machines.size(); ++i) {
     const PlanMachine& machine = index_.snapshot().machines[i];
     const auto pool = index_.PoolOf(i);
@@ -83,9 +88,11 @@ void Scaler::LookAtMachines() {
         if (!ours) break;
         if (now_ - machine.since >= Pool(*pool).boot_limit) {
           ++overdue_[*pool];
+          // One that its provider never made says nothing of those that it makes.
+          never_joined_[*pool] += machine.state == MachineState::kBooting;
           wanted_.ends.push_back({machine.id, machine.state, EndFor::kNeverJoined});
         } else {
-          ++to_come[*pool];
+          ++to_come_[*pool];
         }
         break;
       case MachineState::kJoined:
@@ -97,8 +104,8 @@ void Scaler::LookAtMachines() {
         break;
     }
   }
-  for (std::size_t pool = 0; pool < to_come.size(); ++pool) {
-    room_.Add(pool, Pool(pool).shape, true, to_come[pool]);
+  for (std::size_t pool = 0; pool < to_come_.size(); ++pool) {
+    room_.Add(pool, Pool(pool).shape, true, to_come_[pool]);
   }
 }
 
@@ -106,18 +113,17 @@ void Scaler::LookAtPools() {
   for (std::size_t i = 0; i < index_.snapshot().pools.size(); ++i) {
     const PlanPool& pool = Pool(i);
     const std::int64_t coming = index_.Coming(i) - overdue_[i];
-    wanted_.pools.push_back({pool.name, coming, 0, 0, MachineLimit(pool), HoldOf(i)});
+    wanted_.pools.push_back({pool.name, coming, 0, 0, MachineLimit(pool, now_), HoldOf(i)});
     if (pool.disabled || pool.provider.empty()) continue;
-    least_[i] = std::min(MinMachines(pool), MachineLimit(pool));
+    least_[i] = std::min(MinMachines(pool), MachineLimit(pool, now_));
     OrderFor reason = OrderFor::kMin;
     const auto step = pool.steps.upper_bound(Depth(i));
     if (step != pool.steps.begin() && std::prev(step)->second > least_[i]) {
-      least_[i] = std::min(std::prev(step)->second, MachineLimit(pool));
+      least_[i] = std::min(std::prev(step)->second, MachineLimit(pool, now_));
       reason = OrderFor::kSteps;
     }
     if (wanted_.pools[i].hold != Hold::kNone) continue;
-    const std::int64_t most = MachineLimit(pool) - index_.Alive(i);
-    AddMachines(i, std::min(least_[i] - coming, most), reason);
+    AddMachines(i, std::min(least_[i] - coming, MostMore(i)), reason);
   }
 }
 
@@ -125,12 +131,30 @@ Hold Scaler::HoldOf(std::size_t number) const {
   const PlanPool& pool = Pool(number);
   if (pool.provider.empty()) return Hold::kNoProvider;
   if (pool.disabled) return Hold::kDisabled;
-  if (pool.never_joined + overdue_[number] >= kNeverJoinedMost) return Hold::kProtected;
-  if (pool.provider_word.no_capacity_until && now_ < *pool.provider_word.no_capacity_until) {
+  if (pool.never_joined + never_joined_[number] >= kNeverJoinedMost && !MayTry(number)) {
+    return Hold::kProtected;
+  }
+  // With a quota it is known how many there may be.
+  const ProviderWord& word = pool.provider_word;
+  if (!word.quota && word.no_capacity_until && now_ < *word.no_capacity_until) {
     return Hold::kNoCapacity;
   }
   const auto cap = PriceCap(pool);
   return cap && pool.price > *cap ? Hold::kPrice : Hold::kNone;
+}
+
+// Of a pool that is protected, one that is to show whether machines join again.
+bool Scaler::MayTry(std::size_t number) const {
+  const auto at = NextTrial(Pool(number));
+  return at && now_ >= *at && never_joined_[number] == 0;
+}
+
+// Machines that may be ordered beside those that are there or were ordered before.
+std::int64_t Scaler::MostMore(std::size_t number) const {
+  const PoolOutlook& outlook = wanted_.pools[number];
+  std::int64_t most = outlook.limit - index_.Alive(number) - outlook.ordered;
+  if (NextTrial(Pool(number))) most = std::min(most, 1 - to_come_[number] - outlook.ordered);
+  return std::max<std::int64_t>(most, 0);
 }
 
 // Items that wait or run in the queues that use a pool.
@@ -202,10 +226,10 @@ std::int64_t Scaler::OrderFrom(const Demand& demand, std::size_t nth_pool, std::
     return 0;
   }
   const std::int64_t wanted = (allowed + on_one - 1) / on_one;
-  const std::int64_t most = outlook.limit - index_.Alive(pool) - outlook.ordered;
+  const std::int64_t most = MostMore(pool);
   if (wanted > most) {
-    const auto& quota = Pool(pool).provider_word.quota;
-    outlook.hold = quota && *quota < MaxMachines(Pool(pool)) ? Hold::kQuota : Hold::kMax;
+    const bool is_quota = outlook.limit < MaxMachines(Pool(pool));
+    outlook.hold = NextTrial(Pool(pool)) ? Hold::kProtected : is_quota ? Hold::kQuota : Hold::kMax;
   }
   AddMachines(pool, std::min(wanted, most), demand.canary ? OrderFor::kCanary : OrderFor::kWork);
   return Use(claim, nth_pool, allowed);
@@ -289,8 +313,16 @@ std::int64_t MaxMachines(const PlanPool& pool) {
   return pool.unit == SizeUnit::kMachines ? pool.max : pool.max * 1000 / each;
 }
 
-std::int64_t MachineLimit(const PlanPool& pool) {
-  return std::min(MaxMachines(pool), pool.provider_word.quota.value_or(MaxMachines(pool)));
+std::int64_t MachineLimit(const PlanPool& pool, TimePoint now) {
+  const ProviderWord& word = pool.provider_word;
+  const bool holds = word.quota && word.no_capacity_until && now < *word.no_capacity_until;
+  return holds ? std::min(MaxMachines(pool), *word.quota) : MaxMachines(pool);
+}
+
+std::optional<TimePoint> NextTrial(const PlanPool& pool) {
+  const std::int32_t beyond = pool.never_joined - kNeverJoinedMost;
+  if (beyond < 0) return std::nullopt;
+  return pool.never_joined_at + std::min(kFirstTrial * (1 << std::min(beyond, 10)), kLatestTrial);
 }
 
 std::optional<Money> PriceCap(const PlanPool& pool) {

@@ -57,7 +57,7 @@ enum class Hold : std::uint8_t {
   kNone,
   kNoProvider,
   kDisabled,
-  kProtected,   // kNeverJoinedMost machines in a row never joined: a person must look
+  kProtected,   // kNeverJoinedMost machines in a row never joined: one is tried now and then
   kNoCapacity,  // until the provider is asked again
   kPrice,       // above max_price
   kMax,         // more are wanted
@@ -84,8 +84,13 @@ struct Wanted {
   bool operator==(const Wanted&) const = default;
 };
 
-// After so many machines in a row that never joined, the next would not either.
+// After so many machines in a row that never joined, the next would most likely not either. One is
+// tried when the last has ended so long ago; with each that does not join it is twice as long.
 inline constexpr std::int32_t kNeverJoinedMost = 3;
+inline constexpr Duration kFirstTrial = std::chrono::minutes(15);
+inline constexpr Duration kLatestTrial = std::chrono::hours(4);
+// When one is tried again; nothing: the pool is not protected.
+std::optional<TimePoint> NextTrial(const PlanPool& pool);
 
 // Which machines there should be: what DemandsOf wants, inside all limits, on the machines that are
 // there or on their way, and the whole rest ordered at once.
@@ -107,8 +112,9 @@ Wanted Autoscale(const SnapshotIndex& index, TimePoint now);
 // The machines that `min` and `max` of a pool mean.
 std::int64_t MinMachines(const PlanPool& pool);
 std::int64_t MaxMachines(const PlanPool& pool);
-// Those that it may have: `max`, or what the provider's quota allows.
-std::int64_t MachineLimit(const PlanPool& pool);
+// Those that it may have: `max`, or what the provider's quota allows. A quota is believed until the
+// provider is to be asked again: it may have been raised.
+std::int64_t MachineLimit(const PlanPool& pool, TimePoint now);
 // What the price may be, if there is a limit.
 std::optional<Money> PriceCap(const PlanPool& pool);
 

@@ -44,7 +44,7 @@ RC_GTEST_PROP(AutoscaleRules, OrdersStayBelowMax, (std::uint32_t seed)) {
       const std::size_t pool = *index.FindPool(order.pool);
       RC_ASSERT(order.count > 0);
       RC_ASSERT(order.first == world.pools[pool].next_number);
-      RC_ASSERT(index.Alive(pool) + order.count <= MachineLimit(world.pools[pool]));
+      RC_ASSERT(index.Alive(pool) + order.count <= MachineLimit(world.pools[pool], kNow));
       RC_ASSERT(!world.pools[pool].disabled && !world.pools[pool].provider.empty());
     }
     RC_ASSERT(Autoscale(index, kNow) == wanted);
@@ -77,7 +77,8 @@ RC_GTEST_PROP(AutoscaleRules, NobodysWorkIsEnded, (std::uint32_t seed)) {
     for (const PlanPool& pool : world.pools) {
       if (pool.disabled || drained[pool.name] == 0) continue;
       const std::int64_t coming = index.Coming(*index.FindPool(pool.name));
-      RC_ASSERT(coming - drained[pool.name] >= std::min(MinMachines(pool), MachineLimit(pool)));
+      RC_ASSERT(coming - drained[pool.name] >=
+                std::min(MinMachines(pool), MachineLimit(pool, kNow)));
     }
   }
 }

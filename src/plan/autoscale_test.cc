@@ -154,8 +154,14 @@ TEST(Autoscale, NeverGoesAboveMaxOrQuota) {
   EXPECT_EQ(OrderedFrom(WantedOf(world), "p"), 0);
   world.pools[0].unit = SizeUnit::kMachines;
   world.pools[0].provider_word.quota = 33;
+  world.pools[0].provider_word.no_capacity_until = kNow + 1s;
   EXPECT_EQ(OrderedFrom(WantedOf(world), "p"), 3);
   EXPECT_EQ(HoldOf(WantedOf(world), "p"), Hold::kQuota);
+  // It may have been raised.
+  world.pools[0].provider_word.no_capacity_until = kNow;
+  EXPECT_EQ(OrderedFrom(WantedOf(world), "p"), 20);
+  world.pools[0].provider_word.quota = 0;
+  EXPECT_EQ(OrderedFrom(WantedOf(world), "p"), 20);
 }
 
 TEST(Autoscale, KeepsItsMin) {
@@ -352,10 +358,36 @@ TEST(Autoscale, ProtectsAPoolWhoseMachinesDoNotJoin) {
   world.pools[0].never_joined = 2;
   EXPECT_EQ(OrderedFrom(WantedOf(world), "p"), 600);
   world.machines = {MachineOf(world.pools[0], 0, MachineState::kOrdered)};
-  world.machines[0].since = kNow - 11min;  // the third
+  world.machines[0].since = kNow - 11min;
+  EXPECT_GT(OrderedFrom(WantedOf(world), "p"), 0) << "its provider has not made it";
+  world.machines[0].state = MachineState::kBooting;  // the third
   EXPECT_EQ(OrderedFrom(WantedOf(world), "p"), 0);
   EXPECT_EQ(HoldOf(WantedOf(world), "p"), Hold::kProtected);
   EXPECT_EQ(OrderedFrom(WantedOf(world), "dear"), 600);
+}
+
+TEST(Autoscale, TriesOneMachineOfAProtectedPoolNowAndThen) {
+  Snapshot world = TwoPools();
+  PlanPool& pool = world.pools[0];
+  const auto orders_after = [&](std::int32_t never_joined, Duration time) {
+    pool.never_joined = never_joined;
+    pool.never_joined_at = kNow - time;
+    return OrderedFrom(WantedOf(world), "p");
+  };
+  EXPECT_EQ(orders_after(3, 15min - 1s), 0);
+  EXPECT_EQ(orders_after(3, 15min), 1);
+  EXPECT_EQ(HoldOf(WantedOf(world), "p"), Hold::kProtected);
+  EXPECT_EQ(OrderedFrom(WantedOf(world), "dear"), 599);
+  EXPECT_EQ(orders_after(4, 30min - 1s), 0);
+  EXPECT_EQ(orders_after(4, 30min), 1);
+  EXPECT_EQ(orders_after(100, 4h - 1s), 0);
+  EXPECT_EQ(orders_after(100, 4h), 1);
+  pool.min = 5;
+  EXPECT_EQ(orders_after(3, 15min), 1);
+  // It is on its way: no other is tried beside it.
+  world.machines = {MachineOf(pool, 0, MachineState::kBooting)};
+  world.machines[0].since = kNow;
+  EXPECT_EQ(orders_after(3, 15min), 0);
 }
 
 TEST(Autoscale, LeavesMachinesWithoutAProviderAlone) {

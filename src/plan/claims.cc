@@ -32,9 +32,8 @@ bool IsLasting(const SnapshotIndex& index, std::size_t number) {
   if (pool.spot) return false;
   if (index.Coming(number) > 0) return true;
   const std::optional<Money> cap = PriceCap(pool);
-  return !pool.provider.empty() && MachineLimit(pool) > 0 &&
-         !pool.provider_word.no_capacity_until && pool.never_joined < kNeverJoinedMost &&
-         !(cap && pool.price > *cap);
+  return !pool.provider.empty() && MaxMachines(pool) > 0 && !pool.provider_word.no_capacity_until &&
+         pool.never_joined < kNeverJoinedMost && !(cap && pool.price > *cap);
 }
 
 Claim ClaimOn(const SnapshotIndex& index, std::size_t job, std::size_t queue, bool only_lasting) {

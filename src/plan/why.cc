@@ -55,6 +55,7 @@ class JobReasons {
 
   void AddOf(const Claim& claim);
   bool AddLimit(const Claim& claim);
+  std::string TrialText(const PlanPool& pool) const;
   void AddHold(std::size_t pool);
   void AddToCome(const Claim& claim);
   void AddPulls();
@@ -254,6 +255,12 @@ bool JobReasons::AddLimit(const Claim& claim) {
   return false;
 }
 
+std::string JobReasons::TrialText(const PlanPool& pool) const {
+  const std::optional<TimePoint> at = NextTrial(pool);
+  if (!at) return "one is tried in a while";
+  return *at > context_.now ? "one is tried in " + InWords(*at - context_.now) : "one is tried now";
+}
+
 void JobReasons::AddHold(std::size_t number) {
   const PlanPool& pool = index_.snapshot().pools[number];
   const PoolOutlook& outlook = context_.wanted.pools[number];
@@ -269,12 +276,12 @@ void JobReasons::AddHold(std::size_t number) {
       return Add(WhyCode::kNoMachines, pool.name,
                  begin + " has no machines and no provider that makes some; start an agent there");
     case Hold::kProtected:
-      return Add(
-          WhyCode::kProtected, pool.name,
-          begin + " is protected: the last " + InWords(kNeverJoinedMost) +
-              " machines never joined; look at one's console, then: tidemill pools forgive " +
-              pool.name,
-          {{"never_joined", pool.never_joined}});
+      return Add(WhyCode::kProtected, pool.name,
+                 begin + " is protected: the last " +
+                     CountOf(std::max(pool.never_joined, kNeverJoinedMost), "machine") +
+                     " never joined; " + TrialText(pool) +
+                     ", or look at one's console, then: tidemill pools forgive " + pool.name,
+                 {{"never_joined", pool.never_joined}});
     case Hold::kNoCapacity:
       return Add(WhyCode::kNoCapacity, pool.name,
                  begin + ": the provider has no capacity" + words + ", tried " +

@@ -252,15 +252,16 @@ TEST(WhyJob, PriceCap) {
 TEST(WhyJob, Protected) {
   Snapshot world = OneJob(0);
   world.pools[0].never_joined = 3;
-  ExpectOnly(
-      Why(world), WhyCode::kProtected,
-      "pool 'p' is protected: the last 3 machines never joined; look at one's console, then: "
-      "tidemill pools forgive p");
+  world.pools[0].never_joined_at = kNow;
+  ExpectOnly(Why(world), WhyCode::kProtected,
+             "pool 'p' is protected: the last 3 machines never joined; one is tried in 15 min, or "
+             "look at one's console, then: tidemill pools forgive p");
 }
 
 TEST(WhyJob, Quota) {
   Snapshot world = OneJob(2);
   world.pools[0].provider_word.quota = 2;
+  world.pools[0].provider_word.no_capacity_until = kNow + 3min;
   world.pools[0].provider_word.words = "VcpuLimitExceeded";
   EXPECT_EQ(Sentence(Why(world), WhyCode::kQuota),
             "pool 'p': the provider's quota allows 2 machines: 'VcpuLimitExceeded'; ask the "
@@ -360,6 +361,7 @@ TEST(WhyJob, SaysTheMostTellingFirstAndPoolsThatDoNotAllowItLast) {
   Snapshot world = OneJob(0);
   world.queues[0].pools = {"x", "p"};
   world.pools[0].never_joined = 3;
+  world.pools[0].never_joined_at = kNow;
   const std::vector<Reason> reasons = Why(world);
   ASSERT_EQ(reasons.size(), 2U);
   EXPECT_EQ(reasons[0].code, WhyCode::kProtected);

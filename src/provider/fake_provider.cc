@@ -106,6 +106,7 @@ void FakeProvider::Over(const Key& key) {
   const auto found = machines_.find(key);
   if (found == machines_.end() || found->second.ended) return;
   found->second.ended = clock_();
+  found->second.forgotten = play_.is_forgotten();
   bill_.push_back({key.pool, key.name, found->second.since, *found->second.ended});
   if (play_.on_over) play_.on_over(key.pool, key.name);
 }
@@ -120,7 +121,7 @@ void FakeProvider::List(const PoolSettings& pool,
   std::vector<ListedAt> listed;
   for (const auto& [key, machine] : machines_) {
     if (key.project != pool.pool.project || key.pool != pool.pool.name) continue;
-    if (machine.since > seen) continue;
+    if (machine.since > seen || machine.forgotten) continue;
     std::optional<TimePoint> ended = machine.ended;
     if (ended && *ended > seen) ended.reset();
     if (ended && now - *ended > kEndedListed) continue;

@@ -31,6 +31,8 @@ class FakeProvider : public Provider {
     std::set<std::string> never_up = {};              // machines that are there and never come up
     // Asked once for each machine that is made: it is one of those, too.
     std::function<bool()> is_never_up = [] { return false; };
+    // Asked once for each machine that ends: it is in no list any more.
+    std::function<bool()> is_forgotten = [] { return false; };
     // One has come up: whoever plays agents starts one. One is over: its agent is gone.
     std::function<void(const PoolSettings&, const MachineOrder&)> on_up = {};
     std::function<void(const std::string& pool, const std::string& name)> on_over = {};
@@ -39,6 +41,7 @@ class FakeProvider : public Provider {
   // `clock` gives microseconds since 1970; all outlive it.
   FakeProvider(Loop& loop, std::function<TimePoint()> clock);
 
+  bool joins_by_token() const override { return true; }
   void Prepare(const PoolSettings& pool, std::function<void(Result<void>)> done) override;
   void Remove(const PoolSettings& pool, std::function<void(Result<void>)> done) override;
   void Make(const PoolSettings& pool, std::vector<MachineOrder> machines,
@@ -74,6 +77,7 @@ class FakeProvider : public Provider {
     TimePoint since{};
     std::optional<TimePoint> ended = {};
     bool ending = false;
+    bool forgotten = false;
   };
   static Key KeyOf(const PoolSettings& pool, const std::string& name);
   template <typename T>

@@ -15,8 +15,8 @@ namespace tidemill {
 
 // A machine that is to be made.
 struct MachineOrder {
-  std::string name;  // unique in its pool for all time: what is ordered twice is made once
-  std::string join_token;
+  std::string name;        // unique in its pool for all time: what is ordered twice is made once
+  std::string join_token;  // empty: see Provider::joins_by_token
 };
 
 // What kept a provider from making all that was ordered; for people, in its own words.
@@ -39,6 +39,9 @@ struct ListedAt {
 class Provider {
  public:
   virtual ~Provider() = default;
+
+  // Its machines are given a token to join with. Those of clouds prove what they are instead.
+  virtual bool joins_by_token() const { return false; }
 
   // Makes what the pool's machines come from, as a group and its template, or changes it to what
   // the settings say. kInvalid: what is wrong with them, for whoever wrote them.

@@ -27,7 +27,7 @@ NewToken TokenFor(const PoolWork& work, const std::string& name, Random& random)
   token.name = name;
   token.project = work.pool.pool.project;
   token.pool = work.pool.pool.name;
-  token.made_by = "autoscaler";
+  token.made_by = kAutoscaler;
   token.life = kJoinTokenLife;
   return token;
 }
@@ -39,14 +39,14 @@ Duration RestAfter(std::int32_t tried) {
 }  // namespace
 
 struct Fleet::Looking {
-  std::vector<ProviderSight> seen;
+  ProviderLook look;
   std::size_t missing = 0;
   TimerId timer = TimerId::kNone;
-  std::function<void(std::vector<ProviderSight>)> done;
+  std::function<void(ProviderLook)> done;
 
   void Finish(Loop& loop) {
     loop.Cancel(timer);
-    if (done) std::exchange(done, {})(std::move(seen));
+    if (done) std::exchange(done, {})(std::move(look));
   }
 };
 
@@ -55,8 +55,7 @@ Provider* Fleet::Find(const PoolWork& work) const {
   return found == deps_.providers.end() ? nullptr : found->second;
 }
 
-void Fleet::Look(const std::vector<PoolWork>& pools,
-                 std::function<void(std::vector<ProviderSight>)> done) {
+void Fleet::Look(const std::vector<PoolWork>& pools, std::function<void(ProviderLook)> done) {
   auto looking = std::make_shared<Looking>();
   looking->done = std::move(done);
   looking->missing = 1;  // this loop itself
@@ -74,10 +73,11 @@ void Fleet::Look(const std::vector<PoolWork>& pools,
         deps_.log.Warn("provider.list_failed",
                        {{"pool", pool.name}, {"reason", listed.error().reason}});
       } else {
+        looking->look.listed.insert({pool.project, pool.name});
         for (const ListedAt& machine : *listed) {
           const auto number = MachineNumber(pool.name, machine.name);
           if (!number) continue;
-          looking->seen.push_back(
+          looking->look.seen.push_back(
               {{pool.project, pool.name, *number}, machine.since, machine.ended, machine.id});
         }
       }
@@ -100,8 +100,10 @@ void Fleet::Make(const PoolWork& work) {
   std::vector<NewToken> tokens;
   std::vector<MachineOrder> orders;
   for (const std::string& name : work.make) {
+    orders.push_back({name, ""});
+    if (!Find(work)->joins_by_token()) continue;
     tokens.push_back(TokenFor(work, name, deps_.random));
-    orders.push_back({name, tokens.back().secret});
+    orders.back().join_token = tokens.back().secret;
   }
   OnAccess(
       deps_,

@@ -20,8 +20,7 @@ class Fleet {
   Fleet(ServerDeps deps, Duration list_limit) : deps_(deps), list_limit_(list_limit) {}
 
   // What the providers of these pools have, as far as they answer in time.
-  void Look(const std::vector<PoolWork>& pools,
-            std::function<void(std::vector<ProviderSight>)> done);
+  void Look(const std::vector<PoolWork>& pools, std::function<void(ProviderLook)> done);
   // Makes and ends machines. A pool whose last order is still under way waits for it.
   void Carry(const std::vector<PoolWork>& pools);
 

@@ -84,7 +84,7 @@ TEST_F(JoiningTest, AMachineThatHasProvenWhatItIsIsCalledAsItsProviderHasIt) {
   };
   // Its provider has not shown it yet: it comes again.
   EXPECT_EQ(prove("i-a", &store_).error().code, Code::kUnavailable);
-  ASSERT_TRUE(store_.SeeMachines({{{"vision", "gpu", 0}, TimePoint(Duration(1)), {}, "i-a"}}));
+  ASSERT_TRUE(store_.SeeMachines({{{{"vision", "gpu", 0}, TimePoint(Duration(1)), {}, "i-a"}}}));
   EXPECT_EQ(prove("i-b", &store_).error().code, Code::kUnavailable);
   EXPECT_EQ(prove("i-a", nullptr).error().code, Code::kNobody);
   const auto joined = prove("i-a", &store_);

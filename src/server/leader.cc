@@ -57,14 +57,14 @@ void Leader::Begin() {
         if (stopped_) return;
         epoch_ = *epoch;
         if (!epoch_) return End(Round{});
-        fleet_.Look(pools_, [this](std::vector<ProviderSight> seen) { RunWith(std::move(seen)); });
+        fleet_.Look(pools_, [this](ProviderLook look) { RunWith(std::move(look)); });
       });
 }
 
-void Leader::RunWith(std::vector<ProviderSight> seen) {
+void Leader::RunWith(ProviderLook look) {
   if (stopped_ || !epoch_) return End(Round{});
   RoundNeeds needs{
-      .epoch = *epoch_, .providers = {}, .seen = std::move(seen), .runs_since = runs_since_};
+      .epoch = *epoch_, .providers = {}, .look = std::move(look), .runs_since = runs_since_};
   for (const auto& [name, provider] : deps_.providers) needs.providers.insert(name);
   OnStore(
       deps_,

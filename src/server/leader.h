@@ -41,7 +41,7 @@ class Leader {
  private:
   void Arm(Duration delay);
   void Begin();
-  void RunWith(std::vector<ProviderSight> seen);
+  void RunWith(ProviderLook look);
   void End(const Result<Round>& round);
 
   const ServerDeps deps_;

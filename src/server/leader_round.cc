@@ -229,7 +229,7 @@ void SetRunsSince(Snapshot& snapshot, const std::map<JobId, TimePoint>& before, 
 }  // namespace
 
 Result<Round> RunRound(Store& store, PlanStore& plans, const RoundNeeds& needs) {
-  TIDEMILL_TRY_VOID(plans.SeeMachines(needs.seen));
+  TIDEMILL_TRY_VOID(plans.SeeMachines(needs.look));
   TIDEMILL_TRY(Snapshots snapshots, plans.ReadSnapshots());
   std::deque<Decision> decisions;  // none of them can be moved
   std::map<std::string, Plan> written;

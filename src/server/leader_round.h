@@ -45,7 +45,7 @@ struct Round {
 struct RoundNeeds {
   std::int64_t epoch = 0;
   std::set<std::string> providers;
-  std::vector<ProviderSight> seen;
+  ProviderLook look;
   std::map<JobId, TimePoint> runs_since = {};  // as the last round saw it
 };
 Result<Round> RunRound(Store& store, PlanStore& plans, const RoundNeeds& needs);

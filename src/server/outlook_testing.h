@@ -45,7 +45,7 @@ class HandPlans : public PlanStore {
                                                      const std::string&) override {
     return std::nullopt;
   }
-  Result<void> SeeMachines(const std::vector<ProviderSight>&) override { return {}; }
+  Result<void> SeeMachines(const ProviderLook&) override { return {}; }
   Result<void> WritePlans(std::int64_t, const std::map<std::string, Plan>&) override {
     return Fail(Code::kConflict, "another leads");
   }

@@ -24,6 +24,7 @@ SimCloud::SimCloud(Deps deps, std::uint64_t seed)
     running_.erase({pool, name});
   };
   play.is_never_up = [this] { return deps_.dice.Happens(deps_.faults.never_up); };
+  play.is_forgotten = [this] { return Happens(deps_.faults.forgotten); };
   play.listing_late = deps_.faults.listing_late;
 }
 
@@ -87,6 +88,7 @@ std::vector<std::string> SimCloud::AnyOf(const std::string& pool, std::size_t co
 void SimCloud::EverySecond() {
   TakeSomeAway();
   LoseCapacity();
+  LoseApi();
   for (auto& [key, running] : running_) running.machine->EverySecond();
 }
 
@@ -104,19 +106,32 @@ void SimCloud::TakeSomeAway() {
   }
 }
 
+// What cannot happen draws no number, so that seeds from before there was such a fault go on.
+bool SimCloud::Happens(double chance) { return chance > 0 && deps_.dice.Happens(chance); }
+
 void SimCloud::LoseCapacity() {
-  std::optional<std::int64_t>& capacity = provider_.play().capacity;
+  FakeProvider::Play& play = provider_.play();
   if (dry_seconds_ > 0) {
-    if (--dry_seconds_ == 0) capacity = std::nullopt;
+    if (--dry_seconds_ == 0) play.capacity = play.quota = std::nullopt;
   } else if (deps_.dice.Happens(deps_.faults.no_capacity / kSecondsInAMinute)) {
     dry_seconds_ = 60 + static_cast<int>(deps_.dice.random().Below(600));
-    capacity = provider_.there();
+    (Happens(deps_.faults.quota) ? play.quota : play.capacity) = provider_.there();
+  }
+}
+
+void SimCloud::LoseApi() {
+  if (outage_seconds_ > 0) {
+    if (--outage_seconds_ == 0) provider_.play().error.reset();
+  } else if (Happens(deps_.faults.outage / kSecondsInAnHour)) {
+    outage_seconds_ = static_cast<int>(kSecondsInAnHour);
+    provider_.play().error = Error{Code::kUnavailable, "the provider does not answer"};
   }
 }
 
 void SimCloud::Heal() {
-  dry_seconds_ = 0;
-  provider_.play().capacity = std::nullopt;
+  dry_seconds_ = outage_seconds_ = 0;
+  provider_.play().capacity = provider_.play().quota = std::nullopt;
+  provider_.play().error.reset();
   provider_.play().listing_late = {};
   for (auto& [key, running] : running_) running.machine->Heal();
 }

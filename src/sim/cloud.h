@@ -74,13 +74,16 @@ class SimCloud {
   void Kill(const Key& key);
   void TakeSomeAway();
   void LoseCapacity();
+  void LoseApi();
+  bool Happens(double chance);
 
   const Deps deps_;
   const std::uint64_t seed_;
   FakeProvider provider_;
   std::map<Key, Running> running_;
   std::int64_t interrupted_ = 0;
-  int dry_seconds_ = 0;  // for so long there is no capacity
+  int dry_seconds_ = 0;     // for so long there is no capacity
+  int outage_seconds_ = 0;  // for so long no call is carried out
 };
 
 }  // namespace tidemill

@@ -40,6 +40,9 @@ struct CloudFaults {
   double never_up = 0;     // of a machine
   double interrupted = 0;  // of a spot machine, each hour
   double notice = 0;       // of those, with two minutes' or half a minute's notice
+  double outage = 0;       // each hour: for an hour no call is carried out
+  double forgotten = 0;    // of a machine that has ended: it is in no list any more
+  double quota = 0;        // of times without capacity: it is a quota, which is raised afterwards
   Duration listing_late{};
   bool operator==(const CloudFaults&) const = default;
 };

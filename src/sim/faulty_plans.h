@@ -27,8 +27,8 @@ class FaultyPlans : public PlanStore {
                                                      const std::string& id) override {
     return gate_.Call([&] { return plans_.FindMachineById(project, pool, id); });
   }
-  Result<void> SeeMachines(const std::vector<ProviderSight>& seen) override {
-    return gate_.Call([&] { return plans_.SeeMachines(seen); });
+  Result<void> SeeMachines(const ProviderLook& look) override {
+    return gate_.Call([&] { return plans_.SeeMachines(look); });
   }
   Result<Snapshots> ReadSnapshots() override {
     return gate_.Call([&]() -> Result<Snapshots> {

@@ -29,6 +29,7 @@ class FaultyProvider : public Provider {
   };
   explicit FaultyProvider(Deps deps) : deps_(std::move(deps)) {}
 
+  bool joins_by_token() const override { return deps_.provider.joins_by_token(); }
   void Prepare(const PoolSettings& pool, std::function<void(Result<void>)> done) override {
     if (Throttled(done)) return;
     deps_.provider.Prepare(pool, MayLose(std::move(done)));

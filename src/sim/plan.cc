@@ -116,6 +116,14 @@ void DrawCloud(Random& random, SimPlan& plan) {
                        .listing_late = SomeTime(random, seconds(0), minutes(1))};
 }
 
+// By a stream of its own: they came later, and seeds are known by what they did before.
+void DrawOutages(std::uint64_t seed, CloudFaults& faults) {
+  SeededRandom random(seed, "outages");
+  faults.outage = SomeChance(random, 0.5);
+  faults.forgotten = SomeChance(random, 1);
+  faults.quota = SomeChance(random, 1);
+}
+
 // Played agents, and some real ones that stand by themselves: short items, many faults.
 void DrawCrowd(Random& random, SimPlan& plan) {
   plan.agents = static_cast<int>(Upto(random, 12));
@@ -235,6 +243,7 @@ SimPlan DrawPlan(std::uint64_t seed) {
   } else {
     DrawBulk(random, plan);
   }
+  if (!plan.pools.empty()) DrawOutages(seed, plan.faults.cloud);
   return plan;
 }
 

@@ -42,6 +42,9 @@ inline constexpr std::tuple kFields<CloudFaults>{
     Field{"never_up", &CloudFaults::never_up},
     Field{"interrupted", &CloudFaults::interrupted},
     Field{"notice", &CloudFaults::notice},
+    Field{"outage", &CloudFaults::outage},
+    Field{"forgotten", &CloudFaults::forgotten},
+    Field{"quota", &CloudFaults::quota},
     Field{"listing_late", &CloudFaults::listing_late},
 };
 

@@ -45,7 +45,11 @@ class PlanStoreTest : public StoreTest {
     }
     throw std::runtime_error("no pool spot");
   }
-  void See(const std::vector<ProviderSight>& sights = {}) { Must(plan().SeeMachines(sights)); }
+  void See(const std::vector<ProviderSight>& sights = {}) { Must(plan().SeeMachines({sights})); }
+  // The same if these are all that its provider has.
+  void SeeAll(const std::vector<ProviderSight>& sights) {
+    Must(plan().SeeMachines({sights, {{"default", "spot"}}}));
+  }
   std::vector<MachineKey> Order(std::int64_t first, std::int64_t count) {
     return Must(plan().OrderMachines("default", "spot", first, count, Money{3'600'000}));
   }

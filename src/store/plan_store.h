@@ -71,15 +71,17 @@ class PlanStore {
   // --- what is decided from ---
 
   // Brings the machines' rows up to what sessions and providers say; `seen` is of made pools only,
-  // and says nothing of machines that are not in it.
+  // and says nothing of machines that are not in it, but for those of pools that are `listed`.
   // - What its provider calls it is as it was last seen.
   // - ordered ──▶ booting: its provider has it. ──▶ joined: a session of its name lives in its
   //   pool; then `never_joined` of the pool is 0.
   // - A session of a machine without a row gets one, which was not ordered.
-  // - ──▶ gone: its provider says that it ended, then; or nobody ordered it and no session of its
-  //   name lives. One that was never joined counts for `never_joined`, unless it was not made.
+  // - ──▶ gone: its provider says that it ended, then; or its provider has not listed it for
+  //   kMissingTime and no session of its name lives, when it was first missing; or nobody ordered
+  //   it and no session of its name lives. One that was never joined counts for `never_joined`,
+  //   unless it was not made.
   // - A joined or draining one that is there and has no session has been idle since that ended.
-  virtual Result<void> SeeMachines(const std::vector<ProviderSight>& seen) = 0;
+  virtual Result<void> SeeMachines(const ProviderLook& look) = 0;
   // The name of the machine that its provider calls so, as it was last seen; nothing: none that is
   // there.
   virtual Result<std::optional<std::string>> FindMachineById(const std::string& project,
@@ -109,7 +111,8 @@ class PlanStore {
   // What the provider said last; an empty one if it refused nothing.
   virtual Result<void> SetProviderWord(const std::string& project, const std::string& pool,
                                        const ProviderWord& word) = 0;
-  // A person has looked: machines may be ordered again.
+  // A person has looked: machines may be ordered again, and what the provider has said is
+  // forgotten.
   virtual Result<void> ForgiveNeverJoined(const std::string& project, const std::string& pool) = 0;
   // The job need not wait for `other` any more. With a reason it is paused, and says why.
   virtual Result<void> EndAfter(JobId job, JobId other, const std::string& reason) = 0;

@@ -119,7 +119,12 @@ TEST_P(StoreTest, APoolGoesOnlyWhenNothingNeedsIt) {
             "join tokens lead to pool spot; revoke them first");
   Must(access().RevokeToken("default", {1, 1}));
   Must(settings().SetMachines("default", "spot", SpotMachines()));
+  // That of a machine that was ordered, and is gone, is worth nothing without its pool.
+  NewToken ordered = JoinToken({1, 2}, "spot-1", "spot");
+  ordered.made_by = kAutoscaler;
+  Must(access().CreateToken(ordered));
   Must(settings().DropPool("default", "spot"));
+  EXPECT_FALSE(access().UseJoinToken(ordered.secret, {5, 5}));
   EXPECT_EQ(CodeOfFailed(settings().DropPool("default", "spot")), Code::kNotFound);
   // One that is made again knows nothing of the old one.
   Must(access().PutPool({"default", "spot", {}}));

@@ -22,6 +22,7 @@ class LocalProvider : public Provider {
   // Leaves all machines as they are. What is under way is still done, but not answered.
   ~LocalProvider() override = default;
 
+  bool joins_by_token() const override { return true; }
   void Prepare(const PoolSettings& pool, std::function<void(Result<void>)> done) override;
   void Remove(const PoolSettings& pool, std::function<void(Result<void>)> done) override;
   void Make(const PoolSettings& pool, std::vector<MachineOrder> machines,

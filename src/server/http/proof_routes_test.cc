@@ -131,7 +131,7 @@ TEST_F(ProofRoutesTest, AMachineThatIsKnownJoinsByItsProof) {
   EXPECT_EQ(Prove("good").status, 503);  // nobody has shown it yet
   ASSERT_TRUE(store_.OrderMachines(kProofProject, "spot", 0, 1, {}));
   ASSERT_TRUE(
-      store_.SeeMachines({{{kProofProject, "spot", 0}, TimePoint(Duration(1)), {}, "i-a"}}));
+      store_.SeeMachines({{{{kProofProject, "spot", 0}, TimePoint(Duration(1)), {}, "i-a"}}}));
   const HttpResponse joined = Prove("good");
   EXPECT_EQ(joined.status, 200) << joined.body;
   EXPECT_NE(joined.body.find(R"("machine":"spot-0")"), std::string::npos) << joined.body;

@@ -19,6 +19,7 @@ struct MachineRow {
   TimePoint put_down_until{};
   std::optional<TimePoint> joined = {};
   std::optional<TimePoint> idle_since = {};
+  std::optional<TimePoint> missing_since = {};  // its provider does not list it
   bool ordered = false;
   bool ending = false;
   SessionId session = {};  // the last one
@@ -34,6 +35,7 @@ struct PoolMarks {
   ProviderWord word;
   std::int64_t next_number = 0;
   std::int32_t never_joined = 0;
+  TimePoint never_joined_at{};  // the last of them ended
 };
 
 }  // namespace tidemill

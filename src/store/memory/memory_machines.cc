@@ -63,7 +63,24 @@ class MemoryStore::MachineWatch {
     MachineRow* const row = Ordered(sight);
     if (row == nullptr || !sight.ended) return;
     Enter(*row, MachineState::kGone, std::max(*sight.ended, row->put_down_until + Duration(1)));
-    if (!row->joined) ++store_.pool_marks_[{sight.key.project, sight.key.pool}].never_joined;
+    if (!row->joined) CountNeverJoined(sight.key);
+  }
+
+  void Missing(const ProviderLook& look) {
+    if (look.listed.empty()) return;
+    std::set<MachineKey> seen;
+    for (const ProviderSight& sight : look.seen) seen.insert(sight.key);
+    for (auto& [key, row] : store_.machine_rows_) {
+      if (!row.ordered || row.state == MachineState::kGone) continue;
+      if (!look.listed.contains({key.project, key.pool})) continue;
+      if (seen.contains(key) || LiveOf(key, row) != nullptr) {
+        row.missing_since.reset();
+      } else if (!row.missing_since) {
+        row.missing_since = now_;
+      } else if (*row.missing_since <= now_ - kMissingTime) {
+        LeaveUnseen(key, row);
+      }
+    }
   }
 
   // An ordered machine that has ended may leave a session for a while, which is no new machine.
@@ -119,6 +136,21 @@ class MemoryStore::MachineWatch {
   }
 
  private:
+  void CountNeverJoined(const MachineKey& key) {
+    PoolMarks& marks = store_.pool_marks_[{key.project, key.pool}];
+    ++marks.never_joined;
+    marks.never_joined_at = now_;
+  }
+  void LeaveUnseen(const MachineKey& key, MachineRow& row) {
+    if (row.billed_from == TimePoint{}) {  // it was not made
+      Enter(row, MachineState::kGone, now_);
+      row.put_down_until = now_;
+      return;
+    }
+    Enter(row, MachineState::kGone, std::max(*row.missing_since, row.put_down_until + Duration(1)));
+    if (!row.joined) CountNeverJoined(key);
+  }
+
   using NameView = std::tuple<std::string_view, std::string_view, std::string_view>;
 
   // Of machines that are there. Those who live have been heard of by now: see Joined.
@@ -182,13 +214,14 @@ class MemoryStore::MachineWatch {
   const TimePoint now_;
 };
 
-Result<void> MemoryStore::SeeMachines(const std::vector<ProviderSight>& seen) {
+Result<void> MemoryStore::SeeMachines(const ProviderLook& look) {
   const std::lock_guard lock(mutex_);
   MachineWatch watch(*this);
-  for (const ProviderSight& sight : seen) watch.Made(sight);
+  for (const ProviderSight& sight : look.seen) watch.Made(sight);
   watch.StrangersGone();
   watch.Joined();
-  for (const ProviderSight& sight : seen) watch.Ended(sight);
+  for (const ProviderSight& sight : look.seen) watch.Ended(sight);
+  watch.Missing(look);
   watch.Strangers();
   watch.DrainAgain();
   watch.Idle();
@@ -276,7 +309,10 @@ Result<void> MemoryStore::SetProviderWord(const std::string& project, const std:
 
 Result<void> MemoryStore::ForgiveNeverJoined(const std::string& project, const std::string& pool) {
   const std::lock_guard lock(mutex_);
-  if (pools_.contains({project, pool})) pool_marks_[{project, pool}].never_joined = 0;
+  if (!pools_.contains({project, pool})) return {};
+  PoolMarks& marks = pool_marks_[{project, pool}];
+  marks.never_joined = 0;
+  marks.word = {};
   return {};
 }
 

@@ -7,6 +7,7 @@
 #include "store/memory/test_holder.h"
 #include "store/plan_contract.h"
 #include "store/plan_machines_contract.h"
+#include "store/plan_missing_contract.h"
 #include "store/snapshot_contract.h"
 
 namespace tidemill {

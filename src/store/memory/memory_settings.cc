@@ -84,10 +84,16 @@ Result<void> MemoryStore::DropPool(const std::string& project, const std::string
   for (const auto& entry : machine_rows_) {
     if (is_of_it(entry) && entry.second.state != MachineState::kGone) return PoolHasMachines(pool);
   }
+  const auto leads_to_it = [&](const Token& token) {
+    return token.kind == TokenKind::kJoin && token.pool == pool && token.project == project &&
+           IsGoodNow(token);
+  };
   for (const auto& [id, row] : tokens_) {
-    const Token& token = row.token;
-    const bool leads_to_it = token.kind == TokenKind::kJoin && token.pool == pool;
-    if (leads_to_it && token.project == project && IsGoodNow(token)) return PoolHasTokens(pool);
+    const bool is_a_persons = row.token.made_by != kAutoscaler;
+    if (leads_to_it(row.token) && is_a_persons) return PoolHasTokens(pool);
+  }
+  for (auto& [id, row] : tokens_) {
+    if (leads_to_it(row.token)) row.token.revoked_ms = NowMs();
   }
   pools_.erase({project, pool});
   machines_.erase({project, pool});

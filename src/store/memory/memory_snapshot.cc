@@ -114,6 +114,7 @@ Result<Snapshots> MemoryStore::ReadSnapshots() {
     made.provider_word = marks.word;
     made.next_number = marks.next_number;
     made.never_joined = marks.never_joined;
+    made.never_joined_at = marks.never_joined_at;
   }
   for (const auto& [key, queue] : queues_) projects[key.first].queues.push_back(queue);
   std::map<JobId, Resources> needs;

@@ -169,7 +169,7 @@ class MemoryStore : public Store,
 
   Result<std::optional<std::int64_t>> Lead(const std::string& holder, Duration life) override;
   Result<void> StepDown(const std::string& holder) override;
-  Result<void> SeeMachines(const std::vector<ProviderSight>& seen) override;
+  Result<void> SeeMachines(const ProviderLook& look) override;
   Result<std::optional<std::string>> FindMachineById(const std::string& project,
                                                      const std::string& pool,
                                                      const std::string& id) override;

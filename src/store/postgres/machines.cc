@@ -35,6 +35,10 @@ const Statement kFindMachineById{"find_machine_by_id",
                                  "select name from machine where project = $1 and pool = $2"
                                  " and provider_id = $3 and provider_id <> '' and state < 4"
                                  " order by number limit 1"};
+#define TIDEMILL_COUNT_NEVER                                                \
+  " update pool o set never_joined = o.never_joined + never.machines::int," \
+  " never_joined_at = clock_timestamp() from never"                         \
+  " where o.project = never.project and o.name = never.pool"
 const Statement kSeeEnded{
     "see_ended",
     "with gone as (update machine m set state = 4, since = greatest(k.ended,"
@@ -43,9 +47,36 @@ const Statement kSeeEnded{
     " where k.ended_us > 0 and m.project = k.project and m.pool = k.pool and m.number = k.number"
     " and m.ordered and m.state < 4 returning m.project, m.pool, m.joined_at),"
     " never as (select project, pool, count(*) machines from gone where joined_at is null"
-    " group by project, pool)"
-    " update pool o set never_joined = o.never_joined + never.machines::int from never"
-    " where o.project = never.project and o.name = never.pool"};
+    " group by project, pool)" TIDEMILL_COUNT_NEVER};
+
+// Pools that are listed.
+#define TIDEMILL_LISTED \
+  " unnest(string_to_array($7, E'\n'), string_to_array($8, E'\n')) l (project, pool)"
+#define TIDEMILL_IS_THERE                                                                     \
+  " (exists (select 1 from" TIDEMILL_SEEN                                                     \
+  " where k.project = m.project and k.pool = m.pool and k.number = m.number)"                 \
+  " or exists (select 1 from agent_session a where a.project = m.project and a.pool = m.pool" \
+  " and a.machine = m.name and a.state < 2 and a.token <> ''))"
+#define TIDEMILL_OF_LISTED \
+  TIDEMILL_LISTED " where m.project = l.project and m.pool = l.pool and m.ordered and m.state < 4"
+const Statement kSeeFound{"see_found",
+                          "update machine m set missing_since = null from" TIDEMILL_OF_LISTED
+                          " and m.missing_since is not null and" TIDEMILL_IS_THERE};
+// One that was not made was never billed.
+const Statement kSeeMissingGone{
+    "see_missing_gone",
+    "with gone as (update machine m set state = 4, since = case when m.billed_from = 'epoch'"
+    " then t.now else greatest(m.missing_since, m.put_down_until + interval '1 us') end,"
+    " put_down_until = case when m.billed_from = 'epoch' then t.now else m.put_down_until end"
+    " from (select clock_timestamp() now) t," TIDEMILL_OF_LISTED " and not" TIDEMILL_IS_THERE
+    " and m.missing_since <= t.now - $9 * interval '1 us'"
+    " returning m.project, m.pool, m.joined_at, m.billed_from),"
+    " never as (select project, pool, count(*) machines from gone where joined_at is null"
+    " and billed_from <> 'epoch' group by project, pool)" TIDEMILL_COUNT_NEVER};
+const Statement kSeeMissing{"see_missing",
+                            "update machine m set missing_since = clock_timestamp()"
+                            " from" TIDEMILL_OF_LISTED
+                            " and m.missing_since is null and not" TIDEMILL_IS_THERE};
 
 // Of a machine that has joined again while its last session was not reaped yet, the newer one.
 #define TIDEMILL_LIVE                                                                        \
@@ -146,7 +177,8 @@ const Statement kSetWord{
     "update pool set word_until = 'epoch'::timestamptz + $3 * interval '1 us', word_tried = $4,"
     " word_quota = $5, word_text = $6 where project = $1 and name = $2"};
 const Statement kForgive{"forgive",
-                         "update pool set never_joined = 0 where project = $1 and name = $2"};
+                         "update pool set never_joined = 0, word_until = null, word_tried = 0,"
+                         " word_quota = -1, word_text = '' where project = $1 and name = $2"};
 
 const Statement kEndAfter{"end_after",
                           "update job set after_met = array_append(after_met, $2)"
@@ -173,9 +205,19 @@ Params SeenParams(const std::vector<ProviderSight>& seen) {
   return Params().Text(projects).Text(pools).Bigs(numbers).Bigs(since).Bigs(ended).Text(ids);
 }
 
+Params LookParams(const ProviderLook& look) {
+  std::string projects, pools;
+  for (const auto& [project, pool] : look.listed) {
+    projects.append(projects.empty() ? "" : "\n").append(project);
+    pools.append(pools.empty() ? "" : "\n").append(pool);
+  }
+  return SeenParams(look.seen).Text(projects).Text(pools);
+}
+
 }  // namespace
 
-Result<void> PostgresStore::SeeMachines(const std::vector<ProviderSight>& seen) {
+Result<void> PostgresStore::SeeMachines(const ProviderLook& look) {
+  const std::vector<ProviderSight>& seen = look.seen;
   return Transact<void>([&](Transaction& transaction) -> Result<void> {
     transaction.Send(kOneLeader);
     if (!seen.empty()) {
@@ -185,6 +227,11 @@ Result<void> PostgresStore::SeeMachines(const std::vector<ProviderSight>& seen) 
     transaction.Tell(kSeeStrangersGone, {});
     transaction.Tell(kSeeJoined, {});
     if (!seen.empty()) transaction.Tell(kSeeEnded, SeenParams(seen));
+    if (!look.listed.empty()) {
+      transaction.Tell(kSeeFound, LookParams(look));
+      transaction.Tell(kSeeMissingGone, LookParams(look).Big(kMissingTime.count()));
+      transaction.Tell(kSeeMissing, LookParams(look));
+    }
     transaction.Tell(kSeeStrangers, {});
     transaction.Tell(kDrainAgain, {});
     transaction.Tell(kSeeBusy, {});

@@ -81,7 +81,7 @@ TEST_F(PlanRace, NoMachineIsOrderedTwice) {
 
 TEST_F(PlanRace, NoTimeIsPutDownTwice) {
   Order(0, kMachines);
-  Must(store_.SeeMachines(AllSeen()));
+  Must(store_.SeeMachines({AllSeen()}));
   Twice([&](int leader, int) {
     std::vector<PutDownMachine> down;
     for (const PlanMachine& machine : Machines()) {
@@ -117,7 +117,7 @@ TEST_F(PlanRace, BothSeeEveryMachineAsOne) {
   Twice([&](int leader, int round) {
     std::vector<ProviderSight> seen = AllSeen();
     if (leader == 1) std::reverse(seen.begin(), seen.end());
-    Must(store_.SeeMachines(seen));
+    Must(store_.SeeMachines({seen}));
     if (round % 10 == leader) Must(store_.DrainMachine({"default", "spot", round % kMachines}));
     std::vector<PutDownMachine> down;
     for (const PlanMachine& machine : Machines()) {
@@ -132,7 +132,7 @@ TEST_F(PlanRace, BothSeeEveryMachineAsOne) {
   agents.join();
   SeededRandom random(2);
   Join("last", random);
-  Must(store_.SeeMachines(AllSeen()));
+  Must(store_.SeeMachines({AllSeen()}));
   std::set<std::string> names;
   int there = 0;
   for (const PlanMachine& machine : Machines()) {

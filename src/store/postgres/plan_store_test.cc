@@ -6,6 +6,7 @@
 
 #include "store/plan_contract.h"
 #include "store/plan_machines_contract.h"
+#include "store/plan_missing_contract.h"
 #include "store/postgres/test_holder.h"
 #include "store/snapshot_contract.h"
 

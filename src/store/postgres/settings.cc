@@ -57,7 +57,12 @@ const Statement kMachineOfPool{"machine_of_pool",
                                " and state < 4 limit 1"};
 const Statement kTokenOfPool{"token_of_pool",
                              "select name from token where kind = 1 and project = $1 and pool = $2"
-                             " and revoked_at is null and expires_at > clock_timestamp() limit 1"};
+                             " and revoked_at is null and expires_at > clock_timestamp()"
+                             " and made_by <> $3 limit 1"};
+// Those of machines that were ordered, which are gone.
+const Statement kEndTokensOfPool{"end_tokens_of_pool",
+                                 "update token set revoked_at = clock_timestamp() where kind = 1"
+                                 " and project = $1 and pool = $2 and revoked_at is null"};
 const Statement kDropPool{"drop_pool", "delete from pool where project = $1 and name = $2"};
 
 const Statement kLockPoolsOfQueue{
@@ -209,12 +214,13 @@ Result<void> PostgresStore::DropPool(const std::string& project, const std::stri
     if (pool == kDefaultPool) return IsDefaultPool();
     transaction.Send(kQueueOfPool, its);
     transaction.Send(kSessionOfPool, its);
-    transaction.Send(kTokenOfPool, its);
+    transaction.Send(kTokenOfPool, Params(its).Text(kAutoscaler));
     transaction.Send(kMachineOfPool, its);
     TIDEMILL_TRY(const std::vector<Rows> holds, transaction.Flush());
     if (!holds[0].empty()) return PoolOfQueue(pool, holds[0][0].Text());
     if (!holds[1].empty() || !holds[3].empty()) return PoolHasMachines(pool);
     if (!holds[2].empty()) return PoolHasTokens(pool);
+    transaction.Tell(kEndTokensOfPool, its);
     transaction.Send(kDropPool, its);
     TIDEMILL_TRY_VOID(transaction.Commit());
     return {};

@@ -71,7 +71,7 @@ const Statement kSnapshotPools{
     "snapshot_pools",
     "select " TIDEMILL_SETTINGS_COLUMNS
     ", coalesce(o.word_until, 'epoch'), o.word_tried, o.word_quota, o.word_text, o.next_number,"
-    " o.never_joined from pool o order by o.project, o.name collate \"C\""};
+    " o.never_joined, o.never_joined_at from pool o order by o.project, o.name collate \"C\""};
 const Statement kSnapshotQueues{"snapshot_queues", "select q.project, " TIDEMILL_QUEUE_COLUMNS
                                                    " from queue q order by q.project,"
                                                    " q.name collate \"C\""};
@@ -98,6 +98,7 @@ std::pair<std::string, PlanPool> ReadPlanPool(Row& row) {
   pool.provider_word.words = row.Text();
   pool.next_number = row.Big();
   pool.never_joined = row.Int();
+  pool.never_joined_at = ReadTime(row);
   return {settings.pool.project, std::move(pool)};
 }
 
