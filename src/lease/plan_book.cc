@@ -8,6 +8,8 @@ namespace {
 
 // An agent's last items are not worth a round of syncs if they are over so soon.
 constexpr double kShortTailMs = 2000;
+// A server that has just started knows of no item how long it takes: it may be for days.
+constexpr double kUnknownItemMs = 1e9;
 
 std::int64_t Find(const auto& map, const auto& key) {
   const auto found = map.find(key);
@@ -142,8 +144,9 @@ void PlanBook::Balance(const Row& row, const Facts& facts) {
   }
   const std::int64_t missing = Find(slots_, row) - Find(used_, row);
   const std::optional<JobFacts> known = facts(row.first);
-  if (missing > 0 && known && !known->has_free)
-    SpreadTail(row, missing, known->item_ms.value_or(0));
+  if (missing > 0 && known && !known->has_free) {
+    SpreadTail(row, missing, known->item_ms.value_or(kUnknownItemMs));
+  }
 }
 
 void PlanBook::TakeSurplus(const Row& row, std::int64_t surplus) {

@@ -46,7 +46,7 @@ class PlanBookTest : public ::testing::Test {
   }
 
   std::vector<Reservation> reserved_;
-  double item_ms_ = 5000;
+  std::optional<double> item_ms_ = 5000;
   bool has_free_ = true;
   std::map<std::uint64_t, std::map<JobId, std::int64_t>> owed_;
   PlanBook book_;
@@ -219,6 +219,9 @@ TEST_F(PlanBookTest, ATailThatIsSoonOverIsLeftAlone) {
   item_ms_ = 100;
   Plans({{kJob, "spot", 12}}, {Owes(1, kJob, 20)});
   EXPECT_TRUE(book_.ToBeTold().empty());
+  item_ms_ = std::nullopt;  // they may take hours
+  Plans({{kJob, "spot", 12}}, {Owes(1, kJob, 5)});
+  EXPECT_EQ(book_.ToBeTold(), (std::vector<SessionId>{{0, 1}}));
 }
 
 }  // namespace

@@ -110,6 +110,8 @@ struct PlanMachine {
   bool ending = false;                // its provider was asked to end it
   SessionId session;                  // the one that lives; none: it is not there
   TimePoint put_down_until{};         // its time is in the accounts up to here
+  // Since then its provider has not listed it, and it has no session: most likely it is not billed.
+  std::optional<TimePoint> missing_since = {};
 };
 
 struct Snapshot {

@@ -111,7 +111,10 @@ Result<void> RoundRun::PutDown(const Decision& decision) {
     const bool gone = machine.state == MachineState::kGone;
     // When it ended, its provider says later, and nothing that was put down is taken back.
     if (machine.ending && !gone) continue;
-    const TimePoint until = gone ? std::max(machine.since, machine.put_down_until) : now_;
+    // One that is missing most likely ended then; if it comes again, the rest is put down as well.
+    const TimePoint there = machine.missing_since.value_or(now_);
+    const TimePoint until = std::max(gone ? machine.since : there, machine.put_down_until);
+    if (!gone && until == machine.put_down_until) continue;
     const bool changed = gone || machine.since > machine.put_down_until;
     if (!changed && now_ - machine.put_down_until < kPutDownEvery) continue;
     // Right after its end a machine is billed the least that one costs.

@@ -10,6 +10,7 @@
 namespace tidemill {
 namespace {
 
+using std::chrono::hours;
 using std::chrono::minutes;
 using std::chrono::seconds;
 
@@ -20,6 +21,15 @@ constexpr Duration kBudgetSlack = seconds(270);
 constexpr Duration kListSlack = seconds(60);
 // A leader may have died, and another taken over; then there are rounds, syncs and waits.
 constexpr Duration kNotice = minutes(3);
+
+// For so long a provider's lists may not tell what has ended: an hour without any, or a machine
+// that is in none, and counts as there until its session is over. While servers crash, none is
+// reaped.
+Duration Blind(const SimPlan& plan) {
+  const CloudFaults& faults = plan.faults.cloud;
+  return (faults.outage > 0 ? hours(1) : hours(0)) +
+         (faults.forgotten > 0 ? plan.chaos + 2 * plan.limits.session_life : Duration{});
+}
 
 // "sim-1: 3 run, 5 wait, 0 rest; ... 7 machines are there"
 std::string InShort(const Snapshot& snapshot) {
@@ -126,7 +136,10 @@ void FleetChecker::CheckIdle(const Snapshot& snapshot) {
     const auto pool = std::find_if(snapshot.pools.begin(), snapshot.pools.end(),
                                    [&](const PlanPool& p) { return p.name == machine.pool; });
     if (pool == snapshot.pools.end() || pool->min > 0) continue;
-    if (now - since <= pool->idle + pool->billed_at_least + kNotice + rest) continue;
+    const Duration gone = deps_.plan.faults.cloud.forgotten > 0 && machine.session == SessionId{}
+                              ? kMissingTime
+                              : Duration{};
+    if (now - since <= pool->idle + pool->billed_at_least + kNotice + rest + gone) continue;
     deps_.breach("L03", machine.name + " has had nothing to do for " +
                             std::to_string((now - since) / seconds(1)) + " s, and is still there" +
                             (machine.session == SessionId{} ? ", without a session; " : "; ") +
@@ -144,7 +157,7 @@ void FleetChecker::CheckEnd() {
   if (least > 0) return;
   Money bill;
   Money late;
-  const Duration lag = deps_.plan.faults.cloud.listing_late + kListSlack;
+  const Duration lag = deps_.plan.faults.cloud.listing_late + kListSlack + Blind(deps_.plan);
   for (const FakeProvider::Billed& row : deps_.provider.bill()) {
     for (std::size_t i = 0; i < deps_.plan.pools.size(); ++i) {
       if (row.pool != PoolNameOf(i)) continue;

@@ -77,9 +77,9 @@ class PlanStore {
   //   pool; then `never_joined` of the pool is 0.
   // - A session of a machine without a row gets one, which was not ordered.
   // - ──▶ gone: its provider says that it ended, then; or its provider has not listed it for
-  //   kMissingTime and no session of its name lives, when it was first missing; or nobody ordered
-  //   it and no session of its name lives. One that was never joined counts for `never_joined`,
-  //   unless it was not made.
+  //   kMissingTime and no session of its name lives, or it was to end, when it was first missing;
+  //   or nobody ordered it and no session of its name lives. One that was never joined counts for
+  //   `never_joined`, unless it was not made.
   // - A joined or draining one that is there and has no session has been idle since that ended.
   virtual Result<void> SeeMachines(const ProviderLook& look) = 0;
   // The name of the machine that its provider calls so, as it was last seen; nothing: none that is

@@ -73,7 +73,9 @@ class MemoryStore::MachineWatch {
     for (auto& [key, row] : store_.machine_rows_) {
       if (!row.ordered || row.state == MachineState::kGone) continue;
       if (!look.listed.contains({key.project, key.pool})) continue;
-      if (seen.contains(key) || LiveOf(key, row) != nullptr) {
+      // Of one that was to end, a session is what nobody has reaped yet.
+      const bool lives = !row.ending && LiveOf(key, row) != nullptr;
+      if (seen.contains(key) || lives) {
         row.missing_since.reset();
       } else if (!row.missing_since) {
         row.missing_since = now_;

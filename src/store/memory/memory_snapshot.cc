@@ -85,6 +85,7 @@ PlanMachine MemoryStore::PlanMachineOf(const MachineKey& key, const MachineRow& 
   machine.put_down_until = row.put_down_until;
   machine.joined = row.joined;
   machine.idle_since = row.idle_since.value_or(TimePoint{});
+  machine.missing_since = row.missing_since;
   machine.ordered = row.ordered;
   machine.ending = row.ending;
   const SessionRow* const found = sessions_.FindLive(row.session);

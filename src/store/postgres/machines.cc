@@ -52,10 +52,11 @@ const Statement kSeeEnded{
 // Pools that are listed.
 #define TIDEMILL_LISTED \
   " unnest(string_to_array($7, E'\n'), string_to_array($8, E'\n')) l (project, pool)"
-#define TIDEMILL_IS_THERE                                                                     \
-  " (exists (select 1 from" TIDEMILL_SEEN                                                     \
-  " where k.project = m.project and k.pool = m.pool and k.number = m.number)"                 \
-  " or exists (select 1 from agent_session a where a.project = m.project and a.pool = m.pool" \
+#define TIDEMILL_IS_THERE                                                           \
+  " (exists (select 1 from" TIDEMILL_SEEN                                           \
+  " where k.project = m.project and k.pool = m.pool and k.number = m.number)"       \
+  " or not m.ending and exists"                                                     \
+  " (select 1 from agent_session a where a.project = m.project and a.pool = m.pool" \
   " and a.machine = m.name and a.state < 2 and a.token <> ''))"
 #define TIDEMILL_OF_LISTED \
   TIDEMILL_LISTED " where m.project = l.project and m.pool = l.pool and m.ordered and m.state < 4"

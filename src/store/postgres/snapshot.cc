@@ -58,6 +58,7 @@ const Statement kSnapshotMachines{
     "snapshot_machines",
     "select m.project, m.pool, m.number, m.name, m.state, m.since, m.price, m.billed_from,"
     " m.put_down_until, coalesce(m.joined_at, 'epoch'), coalesce(m.idle_since, 'epoch'),"
+    " coalesce(m.missing_since, 'epoch'),"
     " m.ordered, m.ending, coalesce(a.session_id, '00000000-0000-0000-0000-000000000000'),"
     " coalesce(a.millicpus, 0), coalesce(a.memory_bytes, 0), coalesce(a.devices, ''),"
     " coalesce(a.status, '') from machine m left join agent_session a"
@@ -173,6 +174,7 @@ std::pair<std::string, PlanMachine> ReadPlanMachine(Row& row, const Owed& owed,
   machine.put_down_until = ReadTime(row);
   machine.joined = ReadTimeIfAny(row);
   machine.idle_since = ReadTime(row);
+  machine.missing_since = ReadTimeIfAny(row);
   machine.ordered = row.Flag();
   machine.ending = row.Flag();
   machine.session = row.Uuid<SessionId>();
