@@ -92,6 +92,29 @@ TEST_F(AgentBackTest, AJobWhoseImageCannotBePulledKeepsNoOtherFromBeginning) {
   EXPECT_EQ(engine_->containers(), 4U);
 }
 
+// Else all jobs would lose their part of all machines whose engine starts again.
+TEST_F(AgentBackTest, AnEngineThatFailsForAMomentIsNoTroubleOfAJob) {
+  bool fails = true;
+  play_.open = [&fails](const ContainerSpec&) -> Result<void> {
+    if (fails) return Fail(Code::kUnavailable, "it starts");
+    return {};
+  };
+  const auto has_trouble = [this] {
+    const auto jobs = link_.last_status().jobs;
+    return std::any_of(jobs.begin(), jobs.end(), [](const auto& use) { return use.trouble != ""; });
+  };
+  play_.run = [](const ItemRun&) { return FakeRun{.takes = minutes(1)}; };
+  Grants(1, 0, 4);
+  StartAgent();
+  RunFor(seconds(4));
+  EXPECT_FALSE(has_trouble());
+  RunFor(seconds(10));
+  EXPECT_TRUE(has_trouble());
+  fails = false;
+  RunFor(seconds(10));
+  EXPECT_EQ(engine_->containers(), 4U);
+}
+
 TEST_F(AgentBackTest, GivesBackAtOnceWhatItHasNotBegunAndRunsOn) {
   play_.run = [](const ItemRun&) { return FakeRun{.takes = minutes(1)}; };
   Grants(1, 0, 10);

@@ -389,10 +389,12 @@ void Agent::OnOpenFailed(JobId job, const Error& error) {
     return Rest(job, {.reason = error.reason, .for_good = true});
   }
   if (IsMachineFault(error)) return OnMachineFault(error.reason);
-  const auto [found, is_new] = failing_.try_emplace(job, FailingJob{now, {}});
-  if (is_new) status_at_ = TimePoint::min();  // whoever plans gives its part to others meanwhile
-  FailingJob& failing = found->second;
+  FailingJob& failing = failing_.try_emplace(job, FailingJob{now, {}}).first->second;
   failing.reason = error.reason;
+  if (!failing.told && now - failing.since >= options_.limits.job_failing) {
+    failing.told = true;
+    status_at_ = TimePoint::min();  // whoever plans gives its part to others meanwhile
+  }
   if (now - failing.since > options_.limits.engine_outage) Rest(job, {.reason = error.reason});
 }
 

@@ -277,7 +277,9 @@ std::vector<JobUse> Agent::JobUses() {
     uses[job].millicpus = used.millicpus;
     uses[job].memory_bytes = used.memory_bytes;
   }
-  for (const auto& [job, failing] : failing_) uses[job].trouble = failing.reason;
+  for (const auto& [job, failing] : failing_) {
+    if (failing.told) uses[job].trouble = failing.reason;
+  }
   for (const auto& [job, resting] : resting_) uses[job].trouble = resting.reason;
   for (const auto& [job, since] : slots_.Openings()) {
     if (deps_.loop.Now() - since > kSlowOpening) uses[job].waits_for = OpeningText(job);

@@ -136,6 +136,9 @@ struct AgentLimits {
   Duration idle_container = std::chrono::seconds(10);
   // Containers that are being made at the same time: more would only make all of them slower.
   int opening_at_once = 4;
+  // A job whose containers cannot be opened for so long has a trouble of its own, and no part of
+  // the machine: longer than an engine takes to start again.
+  Duration job_failing = std::chrono::seconds(5);
   // After the engine could not be reached for this long, what waits goes back to the server.
   Duration engine_outage = std::chrono::seconds(30);
   // A job that cannot run here is tried again after this.

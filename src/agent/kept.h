@@ -26,6 +26,7 @@ struct RestingJob {
 struct FailingJob {
   TimePoint since;
   std::string reason;
+  bool told = false;  // as a trouble of the job: it has lasted
 };
 
 // Of items that ended: how long their containers were taken by them.

@@ -153,9 +153,13 @@ def test_two_deployments_in_one_bucket_have_nothing_in_common(env, bucket):
             wait_for_end(server.http, job, 60)
             counts = server.http.get(f"/v1/jobs/{job}").json()["counts"]
             ends_in_the_bucket(bucket, folder_of(server.http, job))
-            # Of the one that fails, and leaves its checkpoint.
-            log = server.http.get(f"/v1/jobs/{job}/items/2/log").json()
-        said[word] = "".join(part.get("text", "") for part in log["parts"])
+
+            def log():
+                """Of the one that fails, and leaves its checkpoint."""
+                page = server.http.get(f"/v1/jobs/{job}/items/2/log?follow=true").json()
+                return page.get("ended") and "".join(part.get("text", "") for part in page["parts"])
+
+            said[word] = wait_until("its log", log, 60)
         server.kill9()
         return job, counts
 
