@@ -33,7 +33,7 @@ std::string HoldText(const PoolNow& now, std::int64_t now_ms) {
   const std::string words = now.words.empty() ? "" : ": '" + Printable(now.words) + "'";
   if (now.hold == "protected") {
     return "its last " + Thousands(now.never_joined) + " machines never joined" + words +
-           ". One is tried now and then; or look at one's console, then:  tidemill pools forgive ";
+           ". Look at one's console, then:  tidemill pools forgive ";
   }
   if (now.hold == "no_capacity") {
     std::string text = "its provider has no capacity" + words;

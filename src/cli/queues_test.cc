@@ -61,8 +61,7 @@ TEST(Queues, PoolsSayWhyTheyAreHeld) {
   now.words = "";
   now.never_joined = 3;
   EXPECT_EQ(text("protected"),
-            "spot: its last 3 machines never joined. One is tried now and then; or look at one's "
-            "console, then:  tidemill pools "
+            "spot: its last 3 machines never joined. Look at one's console, then:  tidemill pools "
             "forgive spot\n");
 }
 

@@ -2,6 +2,7 @@
 #include "server/ledger/batch.h"
 
 #include "base/bytes.h"
+#include "model/places.h"
 #include "server/server_test.h"
 #include "wire/job_json.h"
 #include "wire/outcome_json.h"
@@ -55,7 +56,7 @@ class LedgerBatchTest : public ServerTest {
 
   std::vector<OutcomeRow> Rows(const std::string& name) {
     std::vector<OutcomeRow> rows;
-    const std::string lines = Decompress(files_.at(kPlace + name), 1 << 20).value();
+    const std::string lines = Decompress(files_.at(Place() + name), 1 << 20).value();
     std::string_view rest = lines;
     while (!rest.empty()) {
       const std::size_t end = rest.find('\n');
@@ -73,7 +74,8 @@ class LedgerBatchTest : public ServerTest {
     return row;
   }
 
-  const std::string kPlace = "file:///x/jobs/default/job-1/ledger/";
+  // Of the first job.
+  std::string Place() { return JobPlace("file:///x", store_.FindJob({1}).value()) + "ledger/"; }
   std::map<std::string, std::string> files_;
   std::vector<std::string> order_;
 };
@@ -85,11 +87,11 @@ TEST_F(LedgerBatchTest, WritesOutcomesWhenAChunkIsOverAndTheJobsEndLast) {
   // It is finished, but not rolled up: nobody may read yet that it is.
   ASSERT_TRUE(store_.SweepJob(job));
   PutAll();
-  EXPECT_EQ(files_.count(kPlace + "outcomes/00000000-0.jsonl.zst"), 0u);
+  EXPECT_EQ(files_.count(Place() + "outcomes/00000000-0.jsonl.zst"), 0u);
   RunFor(seconds(3));
   PutAll();
-  EXPECT_EQ(order_.back(), kPlace + "job.json");
-  const JobCounts counts = ParseJobCounts(files_.at(kPlace + "job.json")).value();
+  EXPECT_EQ(order_.back(), Place() + "job.json");
+  const JobCounts counts = ParseJobCounts(files_.at(Place() + "job.json")).value();
   EXPECT_EQ(counts.job.state, JobState::kFinished);
   EXPECT_EQ(counts.counts.failed, 1);
   const std::vector<OutcomeRow> rows = Rows("outcomes/00000000-0.jsonl.zst");
@@ -108,7 +110,7 @@ TEST_F(LedgerBatchTest, ARetryChangesWhatWasTheLastWord) {
       [&](Reply<Reopened> reply) { server_.jobs().Retry(job, {}, std::move(reply)); }));
   PutAll();
   EXPECT_FALSE(Rows("outcomes/00000000-0.jsonl.zst").at(1).last);
-  EXPECT_EQ(ParseJobCounts(files_.at(kPlace + "job.json"))->job.state, JobState::kActive);
+  EXPECT_EQ(ParseJobCounts(files_.at(Place() + "job.json"))->job.state, JobState::kActive);
   RunFor(seconds(1));
   Tell(session, {Row(1, Cause::kSucceeded)});
   RunFor(seconds(3));
@@ -117,7 +119,7 @@ TEST_F(LedgerBatchTest, ARetryChangesWhatWasTheLastWord) {
   ASSERT_EQ(rows.size(), 1u);
   EXPECT_TRUE(rows[0].last);
   EXPECT_EQ(rows[0].outcome.round, 1);
-  EXPECT_EQ(ParseJobCounts(files_.at(kPlace + "job.json"))->job.state, JobState::kFinished);
+  EXPECT_EQ(ParseJobCounts(files_.at(Place() + "job.json"))->job.state, JobState::kFinished);
 }
 
 }  // namespace
