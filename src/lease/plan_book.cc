@@ -43,6 +43,30 @@ void PlanBook::GuessLimits(Use& use) const {
   use.limits = SideBySide(use.agent.shape, use.owed, needs_);
 }
 
+// Limits may come from several servers, and from before an agent began anew: what they add up to
+// must fit, or slots count as used that nobody uses, and other machines get nothing.
+void PlanBook::FitLimits(Use& use) const {
+  std::map<JobId, std::int64_t> most;
+  for (const auto& [job, owed] : use.owed) most[job] = SlotsOf(use, job);
+  for (const auto& [job, slots] : SideBySide(use.agent.shape, most, needs_)) {
+    if (slots < most.at(job)) use.limits[job] = slots;
+  }
+}
+
+// What a machine has beyond the slots of the items that it holds. It may have begun none of them,
+// and say that all is free: an engine that was away, an agent that was started anew.
+Resources PlanBook::Unclaimed(const Use& use, const AgentRoom& room) const {
+  Resources left = use.agent.shape;
+  left.devices[kWholeMachine].count = 1;
+  for (const auto& [job, owed] : use.owed) {
+    const auto need = needs_.find(job);
+    if (need == needs_.end() || room.resting.contains(job)) continue;
+    const std::int64_t holds = room.holds ? Find(*room.holds, job) : owed;
+    Take(left, need->second, std::min(SlotsOf(use, job), holds));
+  }
+  return left;
+}
+
 void PlanBook::Count(const Use& use, int sign) {
   for (const auto& [job, owed] : use.owed) {
     used_[{job, use.agent.pool}] += sign * SlotsOf(use, job);
@@ -105,6 +129,7 @@ void PlanBook::Set(PlanInForce plan, std::int64_t look, const Facts& facts) {
       return use.limits.contains(entry.first);
     });
     if (!IsHere(use) || !has_all) GuessLimits(use);
+    FitLimits(use);
     std::erase_if(use.limits, [&](const auto& entry) { return !use.owed.contains(entry.first); });
   }
   CountAll();
@@ -137,10 +162,7 @@ void PlanBook::Balance(const Row& row, const Facts& facts) {
     if (holder.waits > 0 && IsHere(use) && RaiseLimits(use, use.room)) {
       relimited_.insert(holder.session);
     }
-    // Said each time until it is done: the answer that said so may not have arrived.
-    if (holder.waits > 0 && SlotsOf(use, row.first) == 0) {
-      back_[holder.session].push_back(row.first);
-    }
+    if (holder.waits > 0 && SlotsOf(use, row.first) == 0) AskBack(use, row.first);
   }
   const std::int64_t missing = Find(slots_, row) - Find(used_, row);
   const std::optional<JobFacts> known = facts(row.first);
@@ -177,8 +199,19 @@ void PlanBook::SpreadTail(const Row& row, std::int64_t missing, double item_ms) 
                             static_cast<double>(std::max<std::int64_t>(holder.slots, 1)) * item_ms;
     if (missing <= 0 || waits_ms < kShortTailMs) break;
     missing -= holder.waits;
-    back_[holder.session].push_back(row.first);
+    AskBack(uses_.at(holder.session), row.first);
   }
+}
+
+// Said again if it brought nothing: the answer may not have arrived. Not each time, as an agent may
+// have begun all of it, and each answer brings another sync.
+void PlanBook::AskBack(const Use& use, JobId job) {
+  const auto said = use.said_back.find(job);
+  if (said != use.said_back.end() && said->second.owed == Find(use.owed, job) &&
+      look_ - said->second.look < kLooksBeforeAgain) {
+    return;
+  }
+  back_[use.agent.session].push_back(job);
 }
 
 bool PlanBook::IsReservedForOthers(const AgentPlace& agent, JobId job) const {
@@ -191,7 +224,7 @@ bool PlanBook::IsReservedForOthers(const AgentPlace& agent, JobId job) const {
 
 PlanBook::Allowed PlanBook::AllowedBut(const AgentPlace& agent, JobId job, const Resources& need,
                                        const AgentRoom& room, std::int64_t booked) const {
-  const std::int64_t fit = SlotsIn(room.free, need);
+  std::int64_t fit = SlotsIn(room.free, need);
   if (room.resting.contains(job)) return {};
   if (!in_force() || fit <= 0) return {std::max<std::int64_t>(fit, 0)};
   if (IsReservedForOthers(agent, job)) return {};
@@ -200,6 +233,7 @@ PlanBook::Allowed PlanBook::AllowedBut(const AgentPlace& agent, JobId job, const
   if (const auto use = uses_.find(agent.session); use != uses_.end()) {
     counted = SlotsOf(use->second, job);
     holds = Find(use->second.owed, job);
+    fit = std::min(fit, SlotsIn(Unclaimed(use->second, room), need));
   }
   if (room.holds) holds = Find(*room.holds, job);
   // What it has ended, or is about to end, makes way for as many of its own.
@@ -235,7 +269,9 @@ bool PlanBook::RaiseLimits(Use& use, AgentRoom& room) {
     if (waits <= 0 || need == needs_.end() || IsReservedForOthers(use.agent, job)) continue;
     const Row row{job, use.agent.pool};
     const std::int64_t left = Find(slots_, row) - Find(used_, row) - Find(booked_, row);
-    const std::int64_t more = std::min({waits, left, SlotsIn(room.free, need->second)});
+    const std::int64_t fit =
+        std::min(SlotsIn(room.free, need->second), SlotsIn(Unclaimed(use, room), need->second));
+    const std::int64_t more = std::min({waits, left, fit});
     if (more <= 0) continue;
     Count(use, -1);
     use.limits[job] = SlotsOf(use, job) + more;
@@ -283,6 +319,7 @@ void PlanBook::Settle(const AgentPlace& agent, const std::map<JobId, std::int64_
   if (const auto before = uses_.find(agent.session); before != uses_.end()) {
     use.limits = before->second.limits;
     use.room = before->second.room;
+    use.said_back = std::move(before->second.said_back);
     // Of those that were asked for, the one that was granted.
     for (const auto& [job, asked] : before->second.asked) {
       if (Find(owed, job) > asked.holds || !use.limits.contains(job)) use.limits[job] = asked.limit;
@@ -296,6 +333,7 @@ void PlanBook::Settle(const AgentPlace& agent, const std::map<JobId, std::int64_
   const std::map<JobId, std::int64_t> guessed = SideBySide(agent.shape, owed, needs_);
   for (const auto& [job, slots] : guessed) use.limits.try_emplace(job, slots);
   std::erase_if(use.limits, [&](const auto& entry) { return !owed.contains(entry.first); });
+  FitLimits(use);
   Count(uses_.emplace(agent.session, std::move(use)).first->second, 1);
 }
 
@@ -311,6 +349,9 @@ std::vector<JobId> PlanBook::TakeBack(SessionId session) {
   if (found == back_.end()) return {};
   std::vector<JobId> jobs = std::move(found->second);
   back_.erase(found);
+  if (const auto use = uses_.find(session); use != uses_.end()) {
+    for (const JobId job : jobs) use->second.said_back[job] = {look_, Find(use->second.owed, job)};
+  }
   return jobs;
 }
 

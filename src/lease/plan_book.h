@@ -113,16 +113,24 @@ class PlanBook {
       std::int64_t holds = 0;  // of it, before
     };
     std::map<JobId, Asked> asked = {};
+    struct SaidBack {
+      std::int64_t look = 0;
+      std::int64_t owed = 0;  // of it, then
+    };
+    std::map<JobId, SaidBack> said_back = {};
     AgentRoom room = {};           // as of its last sync here
     std::int64_t synced = kNever;  // here: in which look
   };
   static constexpr std::int64_t kNever = -1'000'000;
   // Looks come each second or so: an agent that was silent for longer syncs elsewhere.
   static constexpr std::int64_t kLooksHere = 60;
+  static constexpr std::int64_t kLooksBeforeAgain = 15;
 
   void UseAnswer(std::vector<SessionUse> uses, std::int64_t look);
   bool IsHere(const Use& use) const { return look_ - use.synced <= kLooksHere; }
   void GuessLimits(Use& use) const;
+  void FitLimits(Use& use) const;
+  Resources Unclaimed(const Use& use, const AgentRoom& room) const;
   static std::int64_t SlotsOf(const Use& use, JobId job);
   static std::int64_t WaitingOf(const Use& use, JobId job);
   void Count(const Use& use, int sign);
@@ -137,6 +145,7 @@ class PlanBook {
   void Balance(const Row& row, const Facts& facts);
   void TakeSurplus(const Row& row, std::int64_t surplus);
   void SpreadTail(const Row& row, std::int64_t missing, double item_ms);
+  void AskBack(const Use& use, JobId job);
   struct Holder {
     SessionId session;
     std::int64_t slots = 0;

@@ -161,8 +161,12 @@ void FleetChecker::CheckEnd() {
   for (const FakeProvider::Billed& row : deps_.provider.bill()) {
     for (std::size_t i = 0; i < deps_.plan.pools.size(); ++i) {
       if (row.pool != PoolNameOf(i)) continue;
-      bill += CostOf(deps_.plan.pools[i].price,
-                     std::max<Duration>(row.ended - row.since, kDefaultBilledAtLeast));
+      const Duration there = row.ended - row.since;
+      // One that ended before any list had it, and is then forgotten: nobody can know of it.
+      const bool unseen = deps_.plan.faults.cloud.forgotten > 0 &&
+                          there <= deps_.plan.faults.cloud.listing_late + kListSlack;
+      (unseen ? late : bill) +=
+          CostOf(deps_.plan.pools[i].price, std::max<Duration>(there, kDefaultBilledAtLeast));
       late += CostOf(deps_.plan.pools[i].price, lag);
     }
   }

@@ -45,4 +45,16 @@ TEST_P(PlanStoreTest, AMachineThatItsProviderForgetsIsGoneInTheEnd) {
   EXPECT_GT(Spot().never_joined_at, gone);
 }
 
+// Its provider listed it late, and then nothing for an hour.
+TEST_P(PlanStoreTest, AMachineThatJoinsWhileNothingIsListedIsNotMissing) {
+  Order(0, 1);
+  const TimePoint made = Now();
+  SeeAll({{Spot(0), made, {}}});
+  SeeAll({});
+  EXPECT_TRUE(MachineOf("spot-0").missing_since);
+  JoinAs("spot-0");
+  See();
+  EXPECT_FALSE(MachineOf("spot-0").missing_since);
+}
+
 }  // namespace tidemill

@@ -67,16 +67,16 @@ class MemoryStore::MachineWatch {
   }
 
   void Missing(const ProviderLook& look) {
-    if (look.listed.empty()) return;
     std::set<MachineKey> seen;
     for (const ProviderSight& sight : look.seen) seen.insert(sight.key);
     for (auto& [key, row] : store_.machine_rows_) {
       if (!row.ordered || row.state == MachineState::kGone) continue;
-      if (!look.listed.contains({key.project, key.pool})) continue;
       // Of one that was to end, a session is what nobody has reaped yet.
       const bool lives = !row.ending && LiveOf(key, row) != nullptr;
       if (seen.contains(key) || lives) {
         row.missing_since.reset();
+      } else if (!look.listed.contains({key.project, key.pool})) {
+        continue;
       } else if (!row.missing_since) {
         row.missing_since = now_;
       } else if (*row.missing_since <= now_ - kMissingTime) {

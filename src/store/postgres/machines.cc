@@ -60,9 +60,11 @@ const Statement kSeeEnded{
   " and a.machine = m.name and a.state < 2 and a.token <> ''))"
 #define TIDEMILL_OF_LISTED \
   TIDEMILL_LISTED " where m.project = l.project and m.pool = l.pool and m.ordered and m.state < 4"
+// Also while its provider lists nothing: it was missing before it joined.
 const Statement kSeeFound{"see_found",
-                          "update machine m set missing_since = null from" TIDEMILL_OF_LISTED
-                          " and m.missing_since is not null and" TIDEMILL_IS_THERE};
+                          "update machine m set missing_since = null where m.ordered"
+                          " and m.state < 4 and m.missing_since is not null"
+                          " and" TIDEMILL_IS_THERE};
 // One that was not made was never billed.
 const Statement kSeeMissingGone{
     "see_missing_gone",
@@ -228,8 +230,8 @@ Result<void> PostgresStore::SeeMachines(const ProviderLook& look) {
     transaction.Tell(kSeeStrangersGone, {});
     transaction.Tell(kSeeJoined, {});
     if (!seen.empty()) transaction.Tell(kSeeEnded, SeenParams(seen));
+    transaction.Tell(kSeeFound, SeenParams(seen));
     if (!look.listed.empty()) {
-      transaction.Tell(kSeeFound, LookParams(look));
       transaction.Tell(kSeeMissingGone, LookParams(look).Big(kMissingTime.count()));
       transaction.Tell(kSeeMissing, LookParams(look));
     }
